@@ -12,7 +12,7 @@ extension RawSpan {
         guard byteCount > 0 else { return true }
         return unsafe withUnsafeBytes { left in
             unsafe bytes.withUnsafeBytes { right in
-                guard let leftBase = unsafe left.baseAddress, let rightBase = unsafe right.baseAddress else { return false }
+                guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else { return false }
                 return unsafe memcmp(leftBase, rightBase, right.count) == 0
             }
         }

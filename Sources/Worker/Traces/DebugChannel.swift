@@ -1,3 +1,5 @@
+import Transport
+
 /// Where traces are published: one channel for all, or one for each channel of messages.
 ///
 /// The setting may contain `{channel}`. The worker never inspects messages of debug channels, or a trace
