@@ -1,0 +1,106 @@
+"""What the tests here share: servers of their own on unix sockets and free ports, all gone after each test."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import redis
+
+ROOT = Path(__file__).parents[2]
+BINARIES = Path(os.environ.get("PUSHBRIDGE_BINARIES", ROOT / ".build" / "debug"))
+PROGRAM = BINARIES / "pushbridge"
+# Debian's daemons live where an ordinary user's PATH does not look.
+PATH = os.environ["PATH"] + ":/usr/sbin"
+
+
+def eventually(what, check, within=10.0):
+    """Asks `check` until it gives something true, and returns that; fails after `within` seconds."""
+    deadline = time.monotonic() + within
+    while True:
+        result = check()
+        if result:
+            return result
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {within} s: {what}")
+        time.sleep(0.01)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Child:
+    """One started program. Its output goes to a file, which is shown when something goes wrong."""
+
+    def __init__(self, folder, arguments, environment=None, name=None):
+        self.name = name or Path(arguments[0]).name
+        self.output = Path(folder) / f"{self.name}.log"
+        with self.output.open("ab") as log:
+            self.process = subprocess.Popen(
+                [str(argument) for argument in arguments],
+                env={"PATH": PATH, "HOME": str(folder)} | (environment or {}),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder)
+
+    def text(self):
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+    def until(self, text, within=10.0):
+        """Waits until the output contains the text; fails at once if the program has ended."""
+        def check():
+            if text in self.text():
+                return True
+            if self.process.poll() is not None:
+                raise AssertionError(f"{self.name} ended with {self.process.returncode}:\n{self.text()}")
+            return False
+        eventually(f"{self.name} says {text!r}; it said:\n{self.text()}", check, within)
+
+    def stop(self, within=10.0):
+        """Ends it, the hard way if it must be, and gives its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(within)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait(within)
+        return self.process.returncode
+
+
+class Workplace:
+    """A temporary folder with the programs started in it. Used with `with`; the last started is the first to end."""
+
+    def __enter__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="second-"))
+        self.children = []
+        return self
+
+    def __exit__(self, kind, error, trace):
+        for child in reversed(self.children):
+            child.stop()
+        if error is not None:
+            for child in self.children:
+                print(f"--- {child.name}\n{child.text()[-4000:]}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, *arguments, environment=None, name=None):
+        child = Child(self.folder, arguments, environment, name)
+        self.children.append(child)
+        return child
+
+    def redis(self, *options):
+        """A redis-server on a unix socket; gives the socket's path."""
+        path = self.folder / "redis"
+        child = self.start("redis-server", "--port", "0", "--unixsocket", path, "--save", "", *options)
+        child.until("ready to accept connections")
+        return path
+
+
+def redis_client(path, **options):
+    return redis.Redis(unix_socket_path=str(path), socket_timeout=10, **options)
