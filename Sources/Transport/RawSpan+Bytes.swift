@@ -18,3 +18,10 @@ extension RawSpan {
         }
     }
 }
+
+extension [UInt8] {
+    /// Lends the bytes as a span, for callers that may not say `unsafe`.
+    package func withRawSpan<Result>(_ body: (RawSpan) -> Result) -> Result {
+        unsafe body(span.bytes)
+    }
+}
