@@ -1,0 +1,177 @@
+package import Transport
+
+/// What the program was told: environment variables and flags, checked and typed.
+///
+/// Made once at the start and immutable. Everything that is wrong is reported at once.
+package struct Settings: Sendable {
+    /// Everything that is wrong, one sentence each; the program ends with 78.
+    package struct Problems: Error, Equatable, Sendable {
+        package let sentences: [String]
+    }
+
+    package var redisURL = "redis://127.0.0.1:6379"
+    package var prefix = "push:"
+    /// Patterns to subscribe to; at least one.
+    package var channels = ["*"]
+    /// May contain `{channel}`; see ``DebugChannel``.
+    package var debugChannel = "pndebug"
+    package var debug = TraceMode.on
+    package var apns = APNsSettings()
+    package var fcm = FCMSettings()
+    /// Certificates to trust besides the system's, PEM.
+    package var extraCA: [UInt8]?
+    /// Nil: off.
+    package var httpAddress: ListenAddress? = ListenAddress.standard
+    package var drain = Duration.seconds(25)
+    package var logLevel = Log.Level.info
+    package var logFormat = Log.Format.text
+    /// What is allowed and yet unwise, one sentence each; to be logged.
+    package private(set) var warnings: [String] = []
+
+    /// The defaults.
+    package init() {}
+
+    /// Reads the settings of a scope.
+    ///
+    /// Those outside of it keep their defaults, and files that they name are not touched;
+    /// unknown and unsupported names are refused all the same.
+    package init(
+        environment: [String: String],
+        flags: [String: String] = [:],
+        scope: Setting.Scope = .all,
+        readFile: @escaping (String) -> Result<FileContents, FileContents.Failure> = Settings.readFile
+    ) throws(Problems) {
+        var reader = SettingsReader(environment: environment, flags: flags, readFile: readFile)
+        readPlain(&reader)
+        if scope.contains(.redis) { readRedis(&reader) }
+        if !scope.isDisjoint(with: Setting.ca.scope) { readCertificates(&reader) }
+        if scope.contains(.apns) { apns.read(&reader) }
+        if scope.contains(.fcm) { fcm.read(&reader) }
+        guard reader.problems.isEmpty else { throw Problems(sentences: reader.problems) }
+        warnings = reader.warnings
+    }
+
+    /// Reads a file that a setting names; at most 1 MiB.
+    package static func readFile(_ path: String) -> Result<FileContents, FileContents.Failure> {
+        do {
+            return .success(try FileContents.read(path, maximumBytes: SettingsReader.maximumFileBytes))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The settings whose texts can be judged without anything else.
+    private mutating func readPlain(_ reader: inout SettingsReader) {
+        reader.parse(.prefix, Self.prefix).map { prefix = $0 }
+        reader.parse(.channels, Self.patterns).map { channels = $0 }
+        reader.parse(.debugChannel, Self.debugChannel).map { debugChannel = $0 }
+        reader.choose(.debug, TraceMode.self).map { debug = $0 }
+        reader.parse(.httpAddress, ListenAddress.parse).map { httpAddress = $0 }
+        reader.parse(.drainSeconds, Self.seconds).map { drain = $0 }
+        reader.choose(.log, Log.Level.self).map { logLevel = $0 }
+        reader.choose(.logFormat, Log.Format.self).map { logFormat = $0 }
+        apns.readPlain(&reader)
+        fcm.readPlain(&reader)
+        if debugChannel == "\(prefix){queue}:marks" {
+            reader.add(problem: "PUSHBRIDGE_DEBUG_CHANNEL is the workers' own control channel; choose another")
+        }
+    }
+
+    private mutating func readRedis(_ reader: inout SettingsReader) {
+        reader.parse(.redisURL, Self.redisURL).map { redisURL = $0 }
+    }
+
+    private mutating func readCertificates(_ reader: inout SettingsReader) {
+        reader.parse(.ca) { text throws(SettingsReader.Unfit) in
+            guard text.contains("-----BEGIN CERTIFICATE-----"), text.contains("-----END CERTIFICATE-----") else {
+                throw SettingsReader.pathHint(text, setting: .ca) ?? .init("which holds no certificate")
+            }
+            return Array(text.utf8)
+        }.map { extraCA = $0 }
+    }
+}
+
+// MARK: - What a text means
+
+extension Settings {
+    private static func prefix(_ text: String) throws(SettingsReader.Unfit) -> String {
+        let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x1F && $0.value != 0x7F && $0 != "{" && $0 != "}" }
+        guard isPlain, text.utf8.count <= 256 else { throw .init() }
+        return text
+    }
+
+    private static func patterns(_ text: String) throws(SettingsReader.Unfit) -> [String] {
+        let patterns = text.split(separator: ",", omittingEmptySubsequences: false)
+            .map { SettingsReader.trimmed(String($0)) }
+        guard !patterns.contains("") else { throw .init("where a pattern is empty") }
+        return patterns.reduce(into: []) { unique, pattern in
+            if !unique.contains(pattern) { unique.append(pattern) }
+        }
+    }
+
+    private static func debugChannel(_ text: String) throws(SettingsReader.Unfit) -> String {
+        let parts = text.split(separator: "{channel}", omittingEmptySubsequences: false)
+        guard parts.count <= 2 else { throw .init("which has {channel} more than once") }
+        guard parts.contains(where: { !$0.isEmpty }) else {
+            throw .init("which makes every channel its own debug channel, so that no message would be looked at")
+        }
+        return text
+    }
+
+    private static func seconds(_ text: String) throws(SettingsReader.Unfit) -> Duration {
+        guard let seconds = Int(text), (0...3600).contains(seconds) else { throw .init() }
+        return .seconds(seconds)
+    }
+
+    private static func redisURL(_ text: String) throws(SettingsReader.Unfit) -> String {
+        if text.hasPrefix("redis+sentinel://") { throw .init("and Sentinel is not supported yet by this version") }
+        if text.hasPrefix("unix:///"), text.utf8.count > "unix:///".utf8.count { return text }
+        guard let parts = URLParts(text), ["redis", "rediss"].contains(parts.scheme) else { throw .init() }
+        return text
+    }
+}
+
+extension SettingsReader {
+    /// One of the raw values of an enumeration, in any letter case.
+    mutating func choose<Choice: RawRepresentable & CaseIterable>(_ setting: Setting, _: Choice.Type) -> Choice?
+    where Choice.RawValue == String {
+        parse(setting) { text throws(Unfit) in
+            guard let choice = Choice(rawValue: text.lowercased()) else { throw Unfit() }
+            return choice
+        }
+    }
+
+    /// What to say when somebody set a path where the text itself is wanted.
+    static func pathHint(_ text: String, setting: Setting) -> Unfit? {
+        let looksLikePath =
+            text.utf8.count < 1024 && !text.contains("\n") && !text.contains("{")
+            && (text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("~"))
+        guard looksLikePath else { return nil }
+        return Unfit("looks like the path of a file, and \(setting.fileVariable) is the one that reads a file")
+    }
+}
+
+/// Whether traces are published, and how they show device tokens.
+package enum TraceMode: String, CaseIterable, Sendable {
+    case on
+    /// Device tokens are shortened.
+    case short
+    case off
+}
+
+/// Where to listen for HTTP.
+package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
+    package static let standard = ListenAddress(host: "127.0.0.1", port: 8080)
+
+    package let host: String
+    package let port: UInt16
+
+    /// `.some(nil)` is `off`.
+    static func parse(_ text: String) throws(SettingsReader.Unfit) -> ListenAddress? {
+        if text.lowercased() == "off" { return nil }
+        guard let address = HostAndPort(text), let port = address.port else { throw .init() }
+        return ListenAddress(host: address.host, port: port)
+    }
+
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
