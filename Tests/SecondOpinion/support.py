@@ -1,5 +1,6 @@
 """What the tests here share: servers of their own on unix sockets and free ports, all gone after each test."""
 
+import json
 import os
 import shutil
 import signal
@@ -7,6 +8,8 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import redis
@@ -100,6 +103,37 @@ class Workplace:
         child = self.start("redis-server", "--port", "0", "--unixsocket", path, "--save", "", *options)
         child.until("ready to accept connections")
         return path
+
+    def simulator(self, *options):
+        """The stand-in for the providers; gives its settings for a worker, as a dictionary."""
+        folder = self.folder / "simulator"
+        folder.mkdir()
+        child = self.start(PROGRAM, "simulator", "--folder", folder, *options)
+        child.until("ready")
+        return Simulator(folder)
+
+    def worker(self, environment, redis_path, **more):
+        child = self.start(PROGRAM, "worker", environment=environment
+                           | {"PUSHBRIDGE_REDIS_URL": f"unix://{redis_path}", "PUSHBRIDGE_HTTP_ADDRESS": "off"} | more)
+        child.until("ready")
+        return child
+
+
+class Simulator:
+    """What a started simulator has written for its users, and what it has received."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        lines = (folder / "simulator.env").read_text(encoding="utf-8").splitlines()
+        self.environment = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+    def port(self, name):
+        return urllib.parse.urlsplit(self.environment[name]).port
+
+    def received(self):
+        """The pushes that arrived, oldest first."""
+        with urllib.request.urlopen(self.environment["SIMULATOR_CONTROL_URL"] + "/received", timeout=10) as answer:
+            return [json.loads(line) for line in answer.read().decode().splitlines() if line]
 
 
 def redis_client(path, **options):

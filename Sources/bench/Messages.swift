@@ -1,0 +1,37 @@
+/// The messages and registrations of the benchmark.
+enum BenchMessage {
+    static let topic = "com.example.bench"
+    static let environment = "production"
+    static let fanOutChannel = "bench.all"
+
+    /// What a device receives: about the size of a chat message.
+    static let body = """
+        {"aps":{"alert":{"title":"A message in the group","body":"\(String(repeating: "text ", count: 30))"},\
+        "sound":"default","thread-id":"bench"},"message":"0123456789abcdef"}
+        """
+
+    /// A message with a push for the devices of its channel. All `apns-` headers but the collapse id are asked for.
+    static let push = """
+        {"text":"A message in the group","sender":"bench","pn_apns":\(body.dropLast()),"pn_push":[{"version":"v2",\
+        "expiration":"2035-01-01T00:00:00Z","targets":[{"topic":"\(topic)","environment":"\(environment)"}]}]}}
+        """
+
+    /// A message of the same application that concerns no phone.
+    static let plain = """
+        {"id":"0123456789abcdef","type":"message","sender":{"id":"user-17","name":"Someone"},"text":"\
+        \(String(repeating: "text ", count: 30))","time":1764500000000}
+        """
+
+    static func singleChannel(_ number: Int) -> String {
+        "bench.one.\(number)"
+    }
+
+    static func registrationKey(channel: String) -> String {
+        "push:{\(channel)}:apns:\(environment):\(topic)"
+    }
+
+    /// Tokens of the devices with a channel of their own; no token of the fan-out is among them.
+    static func singleToken(_ number: Int) -> String {
+        BenchToken.hex(1_000_000_000 + number)
+    }
+}
