@@ -7,7 +7,9 @@ struct H2LoadResult: Equatable {
     /// User and system time of the whole program.
     let processorSeconds: Double
 
-    /// Reads the program's report, followed by what the shell's `times` prints. `nil` if it is not one.
+    /// Reads the program's report, followed by what the shell's `times` prints.
+    ///
+    /// `nil` if it is not one.
     init?(report: String) {
         let lines = report.split(separator: "\n").map(String.init)
         guard let finished = lines.first(where: { $0.hasPrefix("finished in ") }),

@@ -10,7 +10,9 @@ enum BenchMessage {
         "sound":"default","thread-id":"bench"},"message":"0123456789abcdef"}
         """
 
-    /// A message with a push for the devices of its channel. All `apns-` headers but the collapse id are asked for.
+    /// A message with a push for the devices of its channel.
+    ///
+    /// All `apns-` headers but the collapse id are asked for.
     static let push = """
         {"text":"A message in the group","sender":"bench","pn_apns":\(body.dropLast()),"pn_push":[{"version":"v2",\
         "expiration":"2035-01-01T00:00:00Z","targets":[{"topic":"\(topic)","environment":"\(environment)"}]}]}}

@@ -2,7 +2,9 @@ import Foundation
 
 /// What a running process has used so far, read from /proc.
 struct ProcessUsage {
-    /// User and system time of all its threads. The kernel's unit there is the nanosecond.
+    /// User and system time of all its threads.
+    ///
+    /// The kernel's unit there is the nanosecond.
     let processorSeconds: Double
     let residentBytes: Int
 
