@@ -25,3 +25,5 @@ static inline int shim_set_server_name(SSL *ssl, const char *name) {
 }
 static inline long shim_memory_bytes(BIO *bio, const char **bytes) { return BIO_get_mem_data(bio, (char **)bytes); }
 static inline EVP_PKEY *shim_make_p256_key(void) { return EVP_EC_gen("P-256"); }
+static inline EVP_PKEY *shim_make_rsa_key(size_t bits) { return EVP_RSA_gen(bits); }
+static inline const EVP_MD *shim_sha256(void) { return EVP_sha256(); }

@@ -24,11 +24,11 @@ package struct FileContents: Equatable, Sendable {
     package static func read(_ path: String, maximumBytes: Int) throws(Failure) -> FileContents {
         guard !path.utf8.contains(0) else { throw Failure(reason: "has a NUL in its name") }
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw Failure(reason: "cannot be opened: \(text(ofError: errno))") }
+        guard descriptor >= 0 else { throw Failure(reason: "cannot be opened: \(systemErrorText(errno))") }
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
-            throw Failure(reason: "cannot be looked at: \(text(ofError: errno))")
+            throw Failure(reason: "cannot be looked at: \(systemErrorText(errno))")
         }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(reason: "is a folder") }
         let bytes = try read(descriptor: descriptor, maximumBytes: maximumBytes)
@@ -49,17 +49,12 @@ package struct FileContents: Equatable, Sendable {
             if count == 0 { return bytes }
             guard count > 0 else {
                 if errno == EINTR { continue }
-                throw Failure(reason: "cannot be read: \(text(ofError: errno))")
+                throw Failure(reason: "cannot be read: \(systemErrorText(errno))")
             }
             bytes += chunk[..<count]
             guard bytes.count <= maximumBytes else {
                 throw Failure(reason: "is larger than \(maximumBytes) bytes")
             }
         }
-    }
-
-    private static func text(ofError code: Int32) -> String {
-        guard let text = unsafe strerror(code) else { return "error \(code)" }
-        return unsafe String(cString: text)
     }
 }

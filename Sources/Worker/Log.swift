@@ -42,7 +42,7 @@ package struct Log: Sendable {
     package init(
         level: Level = .info,
         format: Format = .text,
-        now: @escaping @Sendable () -> Int64 = { WallClock.unixMilliseconds },
+        now: @escaping @Sendable () -> Int64 = { currentUnixMilliseconds() },
         write: @escaping @Sendable ([UInt8]) -> Void = { StandardStream.error.write($0) }
     ) {
         self.level = level
