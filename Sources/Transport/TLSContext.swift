@@ -37,19 +37,24 @@ import Glibc
     /// Verifies servers against the system's store and further certificates; offers the protocols.
     func prepareClient(extraCA: [UInt8]?) throws(TransportError) {
         unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
-        unsafe SSL_CTX_set_default_verify_paths(pointer)
-        if let extraCA {
-            let store = unsafe SSL_CTX_get_cert_store(pointer)
-            for certificate in try Certificate.all(inPEM: extraCA) {
-                guard unsafe X509_STORE_add_cert(store, certificate.pointer) == 1 else {
-                    throw .unusable("a CA certificate cannot be used: \(openSSLErrorText())")
-                }
-            }
-        }
+        unsafe try Self.fillStore(of: pointer, extraCA: extraCA)
         ERR_clear_error()
         guard !wireProtocols.isEmpty else { return }
         guard unsafe SSL_CTX_set_alpn_protos(pointer, wireProtocols, UInt32(wireProtocols.count)) == 0 else {
             throw .unusable("the protocols \(protocols) cannot be offered: \(openSSLErrorText())")
+        }
+    }
+
+    /// Trusts the system's store and the further certificates.
+    static func fillStore(of context: OpaquePointer, extraCA: [UInt8]?) throws(TransportError) {
+        unsafe SSL_CTX_set_default_verify_paths(context)
+        defer { ERR_clear_error() }
+        guard let extraCA else { return }
+        let store = unsafe SSL_CTX_get_cert_store(context)
+        for certificate in try Certificate.all(inPEM: extraCA) {
+            guard unsafe X509_STORE_add_cert(store, certificate.pointer) == 1 else {
+                throw .unusable("a CA certificate cannot be used: \(openSSLErrorText())")
+            }
         }
     }
 

@@ -65,6 +65,7 @@ final class StreamProbe: ByteStreamHandler {
 }
 
 /// A loop on its own thread for one test, stopped at its end.
+@discardableResult
 func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async throws -> Result {
     let loop = try EventLoop.onNewThread(named: "test loop")
     defer { loop.stop() }
