@@ -1,0 +1,258 @@
+import HTTP2
+import Testing
+import Transport
+
+@Suite("Client and server session in memory")
+struct HTTP2SessionTests {
+    @Test("A request arrives with its headers and body, and its answer comes back")
+    func requestAndAnswer() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        pair.respond = { session, request in
+            try session.respond(
+                request.streamID,
+                status: 410,
+                headers: [HTTP2HeaderField("apns-id", "id-1")],
+                body: Array(#"{"reason":"Unregistered"}"#.utf8)
+            )
+        }
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(), tag: 7))
+        try pair.pump()
+        let request = try #require(pair.requests.first)
+        #expect(request.method == "POST")
+        #expect(request.path == "/3/device/0a0b")
+        #expect(
+            request.headers == [
+                HTTP2HeaderField("apns-topic", "com.example.app"), HTTP2HeaderField("apns-push-type", "alert"),
+                HTTP2HeaderField("apns-id", "id-1"), HTTP2HeaderField("authorization", "bearer abc"),
+            ]
+        )
+        #expect(request.body == [UInt8](repeating: UInt8(ascii: "x"), count: 20))
+        let answer = try #require(pair.answers[7])
+        #expect(answer.status == 410)
+        #expect(answer.header("apns-id") == "id-1")
+        #expect(answer.body == Array(#"{"reason":"Unregistered"}"#.utf8))
+        #expect(pair.client?.openCount == 0)
+    }
+
+    @Test("Headers of a success are kept only if asked for", arguments: [false, true])
+    func headersOfSuccess(keeps: Bool) throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        pair.client?.keepsAllHeaders = keeps
+        pair.respond = { session, request in
+            try session.respond(request.streamID, status: 200, headers: [HTTP2HeaderField("apns-id", "a")])
+        }
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(), tag: 1))
+        try pair.pump()
+        #expect(pair.answers[1]?.headers.count == (keeps ? 1 : 0))
+        #expect(pair.answers[1]?.status == 200)
+    }
+
+    @Test("Nothing is submitted before the peer's SETTINGS, and never more than they allow")
+    func streamLimit() throws {
+        let pair = try MemoryPair(settings: HTTP2Settings(maximumConcurrentStreams: 3))
+        defer { pair.close() }
+        let request = try pushRequest()
+        #expect(!pair.submit(request, tag: 0))
+        try pair.pump()
+        for tag in 1...3 { #expect(pair.submit(request, tag: tag)) }
+        #expect(!pair.submit(request, tag: 4))
+        try pair.pump()
+        #expect(pair.requests.count == 3)
+        pair.server?.setMaximumConcurrentStreams(1)
+        try pair.pump()
+        #expect(pair.client?.allowedStreams == 1)
+        for request in pair.requests.prefix(2) { try pair.server?.respond(request.streamID, status: 200) }
+        try pair.pump()
+        #expect(!pair.submit(request, tag: 5))
+        try pair.server?.respond(pair.requests[2].streamID, status: 200)
+        try pair.pump()
+        #expect(pair.submit(request, tag: 6))
+        #expect(pair.answers.count == 3)
+    }
+
+    @Test("The owner's own stream limit holds under the peer's")
+    func ownLimit() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        try pair.pump()
+        pair.client?.streamLimit = 1
+        #expect(pair.submit(try pushRequest(), tag: 1))
+        #expect(!pair.submit(try pushRequest(), tag: 2))
+    }
+
+    @Test("Bodies are submitted only as far as the connection's window reaches")
+    func window() throws {
+        let pair = try MemoryPair(settings: HTTP2Settings(maximumConcurrentStreams: 1000))
+        defer { pair.close() }
+        try pair.pump()
+        let request = try pushRequest(bodyOf: 4096)
+        var count = 0
+        while pair.submit(request, tag: count) { count += 1 }
+        #expect(count == 15)
+        #expect(pair.client?.availableWindow == 65_535 - 15 * 4096)
+        #expect(pair.submit(try pushRequest(bodyOf: 4095), tag: 99))
+        #expect(pair.client?.availableWindow == 0)
+        try pair.pump()
+        // The server gives credit back in steps of half a window.
+        #expect((pair.client?.availableWindow ?? 0) >= 32_767)
+    }
+
+    @Test("A body larger than the whole window is sent alone and in pieces")
+    func largeBody() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        pair.respond = { session, request in try session.respond(request.streamID, status: 413) }
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(bodyOf: 200_000), tag: 1))
+        #expect(!pair.submit(try pushRequest(), tag: 2))
+        try pair.pump()
+        #expect(pair.requests.first?.body.count == 200_000)
+        #expect(pair.answers[1]?.status == 413)
+        #expect((pair.client?.availableWindow ?? 0) > 32_000)
+    }
+
+    @Test("A refused stream was not processed, another reset is unanswered")
+    func resets() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        pair.respond = { session, request in
+            session.reset(request.streamID, request.body.count > 10 ? .refusedStream : .internalError)
+        }
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(bodyOf: 20), tag: 1))
+        #expect(pair.submit(try pushRequest(bodyOf: 5), tag: 2))
+        try pair.pump()
+        #expect(pair.failures[1] == .notProcessed(reason: "REFUSED_STREAM"))
+        #expect(pair.failures[2] == .unanswered(reason: "the peer reset the stream: INTERNAL_ERROR"))
+        #expect(pair.client?.openCount == 0)
+    }
+
+    @Test("GOAWAY ends the streams above its last one as not processed; the others are still answered")
+    func goAway() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        try pair.pump()
+        for tag in 1...3 { #expect(pair.submit(try pushRequest(), tag: tag)) }
+        try pair.pump()
+        pair.server?.goAway(.noError, lastStreamID: 3, debugData: Array(#"{"reason":"Shutdown"}"#.utf8))
+        try pair.pump()
+        #expect(pair.failures == [3: .notProcessed(reason: "GOAWAY")])
+        #expect(
+            pair.goAways == [
+                HTTP2GoAway(lastStreamID: 3, errorCode: .noError, debugData: Array(#"{"reason":"Shutdown"}"#.utf8))
+            ]
+        )
+        #expect(!pair.submit(try pushRequest(), tag: 4))
+        for request in pair.requests.prefix(2) { try pair.server?.respond(request.streamID, status: 200) }
+        try pair.pump()
+        #expect(pair.answers.keys.sorted() == [1, 2])
+        #expect(pair.client?.isFinished == true)
+    }
+
+    @Test("After a lost connection what was written in full is unanswered, the rest was not processed")
+    func lostConnection() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(), tag: 1))
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(), tag: 2))
+        let second = try pair.clientOutput()
+        #expect(!second.isEmpty)
+        #expect(pair.submit(try pushRequest(), tag: 3))
+        // Of the second request the system did not take the last byte.
+        pair.client?.connectionLost(unsent: 1, reason: "reset")
+        #expect(
+            pair.failures == [
+                1: .unanswered(reason: "reset"), 2: .notProcessed(reason: "reset"), 3: .notProcessed(reason: "reset"),
+            ]
+        )
+    }
+
+    @Test("A request past its deadline is reset and unanswered; a late answer does no harm")
+    func deadline() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(), tag: 1, at: 100))
+        #expect(pair.submit(try pushRequest(), tag: 2, at: 200))
+        try pair.pump()
+        #expect(pair.client?.oldestSubmission == LoopInstant(nanoseconds: 100))
+        pair.client?.expire(submittedUntil: LoopInstant(nanoseconds: 150), reason: "no answer within 30 s")
+        #expect(pair.failures == [1: .unanswered(reason: "no answer within 30 s")])
+        // The slot is used again at once, while the reset is still to be written.
+        #expect(pair.submit(try pushRequest(), tag: 3, at: 300))
+        for request in pair.requests { try pair.server?.respond(request.streamID, status: 200) }
+        try pair.client?.receive(pair.serverOutput())
+        pair.respond = { session, request in try session.respond(request.streamID, status: 200) }
+        try pair.pump()
+        #expect(pair.answers.keys.sorted() == [2, 3])
+        #expect(pair.failures.count == 1)
+        #expect(pair.client?.openCount == 0)
+    }
+
+    @Test("A request that was never written can expire too")
+    func deadlineBeforeWriting() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(), tag: 1))
+        pair.client?.expire(submittedUntil: LoopInstant(nanoseconds: 0), reason: "late")
+        #expect(pair.submit(try pushRequest(), tag: 2, at: 1))
+        try pair.pump()
+        #expect(pair.failures.count == 1)
+        #expect(pair.requests.count == 1)
+        #expect(pair.client?.availableWindow == 65_535 - 20)
+    }
+
+    @Test("Bytes that are no HTTP/2 end the session")
+    func notHTTP2() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        try pair.client?.receive(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+        _ = try pair.clientOutput()
+        #expect(pair.client?.isFinished == true)
+    }
+
+    @Test("A session without kept requests answers from a template, with and without a body", arguments: [0, 70_000])
+    func lean(size: Int) throws {
+        let pair = try MemoryPair(keepsRequests: false)
+        defer { pair.close() }
+        let template = try HTTP2ResponseTemplate(status: 200, body: [UInt8](repeating: 1, count: size))
+        pair.respondLean = { session, streamID in session.respond(streamID, with: template) }
+        try pair.pump()
+        for round in 0..<3 {
+            for tag in 0..<10 { #expect(pair.submit(try pushRequest(), tag: round * 10 + tag)) }
+            try pair.pump()
+        }
+        #expect(pair.answers.count == 30)
+        #expect(pair.answers[29]?.body.count == min(size, HTTP2ClientSession.maximumResponseBytes))
+        #expect(pair.server?.openCount == 0)
+    }
+
+    @Test("A request without a body ends with its headers")
+    func emptyBody() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        pair.respond = { session, request in try session.respond(request.streamID, status: 400) }
+        try pair.pump()
+        #expect(pair.submit(try pushRequest(bodyOf: 0), tag: 1))
+        try pair.pump()
+        #expect(pair.answers[1]?.status == 400)
+    }
+
+    @Test(
+        "Headers that HTTP/2 forbids are refused when the template is made",
+        arguments: [
+            HTTP2HeaderField("Apns-Topic", "a"), HTTP2HeaderField("a b", "a"), HTTP2HeaderField("", "a"),
+            HTTP2HeaderField("apns-topic", "a\r\nb"), HTTP2HeaderField("apns-topic", "a\u{0}"),
+        ]
+    )
+    func forbiddenHeaders(header: HTTP2HeaderField) {
+        #expect(throws: HTTP2Error.self) { try HTTP2RequestTemplate(authority: "a", headers: [header]) }
+    }
+}
