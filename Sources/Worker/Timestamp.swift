@@ -9,6 +9,15 @@ package enum Timestamp {
         return "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))T\(time).\(digits(millisecond % 1000, 3))Z"
     }
 
+    /// Days since 1970 of a date in the proleptic Gregorian calendar.
+    package static func days(toYear year: Int64, month: Int64, day: Int64) -> Int64 {
+        let yearFromMarch = month <= 2 ? year - 1 : year
+        let (era, yearOfEra) = floorDivision(yearFromMarch, 400)
+        let monthFromMarch = month > 2 ? month - 3 : month + 9
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
     /// The proleptic Gregorian date, counted in eras of 400 years that begin on the first of March.
     private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = floorDivision(days + 719_468, 146_097)
