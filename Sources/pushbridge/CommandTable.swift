@@ -2,7 +2,8 @@
 enum CommandTable {
     static var all: [any Command.Type] {
         [
-            WorkerCommand.self
+            WorkerCommand.self,
+            DemoCommand.self,
         ]
     }
 
