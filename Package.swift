@@ -12,7 +12,9 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// Debian's C libraries. Their module maps name the library to link; `pkg-config` is not used, since
+/// Debian's C libraries.
+///
+/// Their module maps name the library to link; `pkg-config` is not used, since
 /// hiredis' flags there are refused by the package manager.
 let libraries: [Target] = ["CLinux", "CHiredis", "COpenSSL", "CNghttp2", "CCurl"].map {
     .systemLibrary(name: $0)
@@ -48,7 +50,11 @@ let tests: [Target] = [
     .testTarget(name: "EncodingTests", dependencies: ["Encoding", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "RedisTests", dependencies: ["Redis", "Transport", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "HTTP2Tests", dependencies: ["HTTP2", "Transport", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "WorkerTests", dependencies: ["Worker", "Encoding", "Redis", "Transport", "HTTP2", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+        name: "WorkerTests",
+        dependencies: ["Worker", "Encoding", "Redis", "Transport", "HTTP2", "TestSupport"],
+        swiftSettings: strict
+    ),
     .testTarget(
         name: "SimulatorTests",
         dependencies: ["Simulator", "HTTP2", "Transport", "Encoding", "TestSupport"],

@@ -8,8 +8,8 @@ enum DemoCommand: Command {
         options: [Option("keep", nil, "stay, print commands to try, and end on Ctrl-C")],
         notes: [
             """
-            Starts its own redis-server on a unix socket in a temporary folder, the simulator and a worker, with no setting \
-            or credential of yours. Everything is ended and removed again, however the demo ends.
+            Starts its own redis-server on a unix socket in a temporary folder, the simulator and a worker, with no \
+            setting or credential of yours. Everything is ended and removed again, however the demo ends.
             """
         ]
     )

@@ -1,4 +1,6 @@
-/// How a push ended. Every push of a message has exactly one outcome.
+/// How a push ended.
+///
+/// Every push of a message has exactly one outcome.
 package enum Outcome: Equatable, Sendable {
     /// The provider accepted it.
     case sent

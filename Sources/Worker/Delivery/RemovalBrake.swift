@@ -1,7 +1,7 @@
 /// Stops doubtful removals when they come in runs: a wrong environment must not empty a registry.
 ///
-/// `BadDeviceToken` and `DeviceTokenNotForTopic` may mean a dead token, or credentials, environment or topic that do not
-/// fit. The brake looks at a credential's and environment's recent answers: at least ``minimumAnswers`` are needed, and
+/// `BadDeviceToken` and `DeviceTokenNotForTopic` may mean a dead token, or credentials, environment or topic that do
+/// not fit. The brake looks at a credential's and environment's recent answers: at least ``minimumAnswers`` are needed, and
 /// at most the set share of them may be doubtful, else doubtful removals are not done. 410 answers do not count as
 /// doubtful. A value type without I/O; one for each route.
 package struct RemovalBrake: Sendable {
