@@ -97,7 +97,6 @@ extension ByteStream {
         token = nil
         tls = nil
         descriptor = nil
-        unsentBytes = output.count
         output.removeAll()
     }
 

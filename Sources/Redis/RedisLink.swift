@@ -1,0 +1,177 @@
+import Transport
+
+/// What a link tells its owner; all calls on the loop.
+protocol RedisLinkOwner: AnyObject {
+    /// Connected and logged in.
+    func linkEstablished(_ link: RedisLink)
+    /// Bytes that came since; valid during the call.
+    func link(_ link: RedisLink, received bytes: RawSpan)
+    /// A moment to look at the time, several times within the shortest deadline.
+    func linkTick(_ link: RedisLink)
+    /// The link was lost, or an attempt failed; it tries again by itself.
+    func linkLost(_ link: RedisLink, error: RedisError)
+}
+
+/// A byte stream to Redis that logs in, and comes back by itself after it was lost; confined to its loop.
+///
+/// Owned by a connection or a subscription, which must close it.
+final class RedisLink: ByteStreamHandler {
+    private enum Phase {
+        case idle
+        case connecting
+        case loggingIn(RedisHandshake, RESPDecoder)
+        case established(since: LoopInstant)
+        case waiting
+        case closed
+    }
+
+    let settings: RedisSettings
+    let name: String
+    let loop: EventLoop
+    let timings: RedisTimings
+    weak var owner: (any RedisLinkOwner)?
+    /// When bytes came last; the moment of the login at first.
+    private(set) var lastInputAt: LoopInstant
+    /// How long it waits before the next attempt, while it waits.
+    private(set) var retryDelay: Duration?
+
+    private var phase = Phase.idle
+    private var stream: ByteStream?
+    private var timer: LoopTimer?
+    private var backoff: Backoff
+
+    init(_ settings: RedisSettings, name: String, timings: RedisTimings, on loop: EventLoop) {
+        self.settings = settings
+        self.name = name
+        self.loop = loop
+        self.timings = timings
+        backoff = Backoff(first: timings.firstDelay, limit: timings.maximumDelay)
+        lastInputAt = loop.now
+    }
+
+    var isEstablished: Bool {
+        guard case .established = phase else { return false }
+        return true
+    }
+
+    /// Output that waits to be sent.
+    var pendingOutputBytes: Int { stream?.pendingOutputBytes ?? 0 }
+
+    func start() {
+        loop.preconditionOnLoop()
+        guard case .idle = phase else { return }
+        connect()
+    }
+
+    /// Ends it for good; the owner hears nothing more.
+    func close() {
+        loop.preconditionOnLoop()
+        phase = .closed
+        dropStream()
+    }
+
+    func write(_ command: RedisCommand) {
+        guard let stream else { return }
+        command.withRequest { stream.write($0) }
+    }
+
+    /// Drops the connection because of what came, or did not come, over it.
+    func fail(_ error: RedisError) {
+        switch phase {
+        case .connecting, .loggingIn, .established: lost(error)
+        case .idle, .waiting, .closed: break
+        }
+    }
+
+    private func connect() {
+        phase = .connecting
+        retryDelay = nil
+        stream = ByteStream.connect(
+            to: settings.endpoint,
+            tls: settings.tls,
+            deadline: timings.connectDeadline,
+            on: loop,
+            handler: self
+        )
+    }
+
+    private func lost(_ error: RedisError) {
+        if case .established(let since) = phase, loop.now - since >= timings.stableAfter { backoff.reset() }
+        phase = .waiting
+        dropStream()
+        let delay = backoff.next(random: .random(in: 0..<1))
+        retryDelay = delay
+        timer = loop.schedule(after: delay) { [weak self] in
+            guard let self, case .waiting = phase else { return }
+            connect()
+        }
+        owner?.linkLost(self, error: error)
+    }
+
+    private func dropStream() {
+        timer?.cancel()
+        timer = nil
+        stream?.close()
+        stream = nil
+    }
+}
+
+// MARK: The stream
+
+extension RedisLink {
+    func byteStreamConnected(_ stream: ByteStream) {
+        guard stream === self.stream else { return }
+        let handshake = RedisHandshake(settings, name: name)
+        for command in handshake.commands { write(command) }
+        phase = .loggingIn(handshake, RESPDecoder())
+        let deadline = timings.connectDeadline
+        timer = loop.schedule(after: deadline) { [weak self] in
+            self?.fail(.overdue("no answer to the login within \(deadline)"))
+        }
+    }
+
+    func byteStream(_ stream: ByteStream, received bytes: RawSpan) {
+        guard stream === self.stream else { return }
+        lastInputAt = loop.now
+        switch phase {
+        case .established: owner?.link(self, received: bytes)
+        case .loggingIn(let handshake, let decoder): logIn(handshake, decoder, bytes)
+        case .idle, .connecting, .waiting, .closed: break
+        }
+    }
+
+    func byteStreamClosed(_ stream: ByteStream, error: TransportError?) {
+        guard stream === self.stream else { return }
+        lost(.connection(error ?? .connection("the server ended it")))
+    }
+
+    private func logIn(_ handshake: RedisHandshake, _ decoder: RESPDecoder, _ bytes: RawSpan) {
+        var handshake = handshake
+        var refusal: RedisError?
+        let broken = decoder.decode(bytes) { reply in
+            do throws(RedisError) {
+                try handshake.receive(reply)
+            } catch {
+                refusal = error
+            }
+            return refusal == nil
+        }
+        if let error = refusal ?? broken { return lost(error) }
+        guard handshake.isDone else {
+            phase = .loggingIn(handshake, decoder)
+            return
+        }
+        phase = .established(since: loop.now)
+        timer?.cancel()
+        planTick()
+        owner?.linkEstablished(self)
+    }
+
+    private func planTick() {
+        timer = loop.schedule(after: timings.tick) { [weak self] in
+            guard let self, case .established = phase else { return }
+            planTick()
+            owner?.linkTick(self)
+        }
+    }
+}
