@@ -97,6 +97,7 @@ extension ByteStream {
         token = nil
         tls = nil
         descriptor = nil
+        unsentBytes = output.count
         output.removeAll()
     }
 

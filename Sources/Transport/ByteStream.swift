@@ -24,6 +24,9 @@ package final class ByteStream: DescriptorWatcher {
     /// What ALPN agreed on.
     package internal(set) var negotiatedProtocol: String?
 
+    /// After the end: how many of the written bytes the system never took.
+    package internal(set) var unsentBytes = 0
+
     // Output that grows beyond this within one turn is sent at once, while it is in the cache.
     private static let earlyFlushBytes = 131_072
 

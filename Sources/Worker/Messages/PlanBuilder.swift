@@ -9,6 +9,9 @@ struct PlanBuilder {
     /// Longer times to live are cut to this (1000 years), so that no sum overflows.
     private static let maximumTimeToLive = 31_536_000_000_000.0
 
+    /// More notices on one message are not shown.
+    static let maximumNotices = 100
+
     private let root: JSONValue
     let received: Int64
     let settings: PlanSettings
@@ -37,9 +40,22 @@ struct PlanBuilder {
         } else if let value = keys.apns.flatMap(Self.present) {
             refuse(value, of: "pn_apns", .apns, reason: "PayloadEmpty")
         }
+        planFCM(root: keys)
+        boundNotices()
     }
 
-    private mutating func refuse(_ value: JSONValue, of key: String, _ gateway: Gateway, reason: String) {
+    /// Whether anybody will read the notices.
+    var collectsNotices: Bool { plan.isDebugAsked || explaining }
+
+    /// Keeps the traces of one message few, whatever it holds.
+    private mutating func boundNotices() {
+        let surplus = plan.notices.count - Self.maximumNotices
+        guard surplus > 0 else { return }
+        plan.notices.removeLast(surplus)
+        plan.notices.append(PlanNotice(key: "pn_debug", text: "There are more notices; only the first are shown"))
+    }
+
+    mutating func refuse(_ value: JSONValue, of key: String, _ gateway: Gateway, reason: String) {
         plan.gateways.append(gateway)
         fail(gateway, reason: reason, "\(key) is \(value.kind.name), not an object; nothing is sent")
     }
@@ -58,7 +74,7 @@ struct PlanBuilder {
     }
 
     mutating func notice(_ key: @autoclosure () -> String, _ text: @autoclosure () -> String) {
-        guard plan.isDebugAsked || explaining else { return }
+        guard collectsNotices, plan.notices.count <= Self.maximumNotices else { return }
         plan.notices.append(PlanNotice(key: key(), text: text()))
     }
 
