@@ -6,9 +6,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 
-extern int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
+struct sockaddr;
+extern int accept4(int socket, struct sockaddr *address, unsigned int *length, int flags);
 extern int pidfd_open(pid_t process, unsigned int flags);
 extern int pidfd_send_signal(int process, int signal, siginfo_t *information, unsigned int flags);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
