@@ -1,4 +1,50 @@
+import Foundation
+import Transport
+
+/// Measures the worker against programs that do the least that is possible, all in one run; prints ratios.
+///
+///     bench PUSHBRIDGE SUBSCRIBER [SCALE]
+///
+/// `scripts/bench` builds what it needs and starts it. A scale under 1 is for trying the benchmark itself.
 @main
 enum Main {
-    static func main() {}
+    static func main() async {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3 || arguments.count == 4,
+            let scale = Double(arguments.count > 3 ? arguments[3] : "1"), scale > 0
+        else {
+            StandardStream.error.write("use: bench PUSHBRIDGE SUBSCRIBER [SCALE]\n")
+            exit(2)
+        }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        let programs = Servers.Programs(pushbridge: arguments[1], subscriber: arguments[2], path: path)
+        do {
+            try await run(programs, Scenarios.Sizes(scale: scale))
+        } catch {
+            StandardStream.error.write("bench: \(error)\n")
+            exit(1)
+        }
+    }
+
+    private static func run(_ programs: Servers.Programs, _ sizes: Scenarios.Sizes) async throws {
+        print("Measured on \(ProcessUsage.machine)\n")
+        try await measureCosts(Scenarios(servers: Servers(programs, isRecording: false), sizes: sizes))
+        let recording = try await Scenarios(servers: Servers(programs, isRecording: true), sizes: sizes)
+        print(try await recording.latency())
+    }
+
+    private static func measureCosts(_ scenarios: Scenarios) async throws {
+        let fanOut = try await scenarios.fanOut()
+        for table in fanOut.tables { print(table) }
+        print(try await scenarios.singleMessages(h2loadProcessorSeconds: fanOut.h2loadProcessorSeconds))
+        print(try await scenarios.plainMessages())
+    }
+
+    private static func print(_ table: Table) {
+        print(table.printed() + "\n")
+    }
+
+    private static func print(_ text: String) {
+        StandardStream.output.write(text + "\n")
+    }
 }

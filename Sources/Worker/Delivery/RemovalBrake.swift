@@ -1,9 +1,9 @@
 /// Stops doubtful removals when they come in runs: a wrong environment must not empty a registry.
 ///
-/// `BadDeviceToken` and `DeviceTokenNotForTopic` may mean a dead token, or credentials, environment or topic that do
-/// not fit. The brake looks at a credential's and environment's recent answers: at least ``minimumAnswers`` are needed, and
-/// at most the set share of them may be doubtful, else doubtful removals are not done. 410 answers do not count as
-/// doubtful. A value type without I/O; one for each route.
+/// `BadDeviceToken` and `DeviceTokenNotForTopic` may mean a dead token, or a credential, environment or topic that does
+/// not fit. The brake looks at the recent answers of a credential and environment: at least ``minimumAnswers`` are
+/// needed, and at most the set share of them may be doubtful, else doubtful removals are not done. 410 answers do not
+/// count as doubtful. A value type without I/O; one for each route.
 package struct RemovalBrake: Sendable {
     /// Answers needed before a doubtful removal is done at all.
     package static let minimumAnswers = 20

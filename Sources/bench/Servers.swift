@@ -1,0 +1,262 @@
+import Encoding
+import Foundation
+import Redis
+import Transport
+
+/// The programs of one run: Redis on a unix socket, the simulator in lean mode, the worker.
+///
+/// All end with this object.
+final class Servers {
+    /// Apple's limit of streams on one connection, as seen in production.
+    let streamCount = 1000
+
+    private let folder: TemporaryFolder
+    private let programs: Programs
+    private let redis: LoggedProcess
+    private let simulator: LoggedProcess
+    private let worker: LoggedProcess
+    private let client: RedisClient
+    private let settings: [String: String]
+
+    /// Where the programs are that the script has built.
+    struct Programs {
+        let pushbridge: String
+        /// The minimal subscriber in C.
+        let subscriber: String
+        let path: String
+    }
+
+    private var socket: String { folder.path(of: "redis.sock") }
+
+    /// Starts all three, each when the one before is ready.
+    ///
+    /// With `isRecording` the simulator keeps the time of arrival of each push, which costs it a little.
+    init(_ programs: Programs, isRecording: Bool) async throws {
+        self.programs = programs
+        folder = try TemporaryFolder(prefix: "pushbridge-bench")
+        var surroundings = ["PATH": programs.path, "HOME": folder.path]
+        let socket = folder.path(of: "redis.sock")
+        redis = try LoggedProcess(
+            "redis-server",
+            program: "redis-server",
+            arguments: [
+                "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", folder.path,
+            ],
+            environment: surroundings,
+            folder: folder
+        )
+        try redis.waitUntilOutput(contains: "eady to accept connections", within: .seconds(15))
+        let simulatorFolder = folder.path(of: "simulator")
+        simulator = try LoggedProcess(
+            "simulator",
+            program: programs.pushbridge,
+            arguments: ["simulator", "--lean", "--folder", simulatorFolder] + (isRecording ? ["--record"] : []),
+            environment: surroundings,
+            folder: folder
+        )
+        try simulator.waitUntilOutput(contains: "ready", within: .seconds(15))
+        settings = try Servers.settings(in: "\(simulatorFolder)/simulator.env")
+        surroundings.merge(settings.filter { $0.key.hasPrefix("PUSHBRIDGE_") }) { _, new in new }
+        surroundings["PUSHBRIDGE_REDIS_URL"] = "unix://\(socket)"
+        worker = try LoggedProcess(
+            "worker",
+            program: programs.pushbridge,
+            arguments: ["worker", "--http-address", "off"],
+            environment: surroundings,
+            folder: folder
+        )
+        try worker.waitUntilOutput(contains: "ready", within: .seconds(15))
+        client = try await RedisClient.connect(RedisSettings(url: "unix://\(socket)"), name: "bench")
+    }
+
+    private static func settings(in path: String) throws -> [String: String] {
+        let lines = String(decoding: try File.read(path), as: UTF8.self).split(separator: "\n")
+        let pairs = lines.filter { !$0.hasPrefix("#") }.map { $0.split(separator: "=", maxSplits: 1) }
+        return Dictionary(pairs.filter { $0.count == 2 }.map { (String($0[0]), String($0[1])) }) { _, last in last }
+    }
+
+    deinit {
+        client.close()
+    }
+
+    // MARK: What they did
+
+    func workerUsage() throws -> ProcessUsage {
+        guard let usage = ProcessUsage(of: worker.process.identifier) else {
+            throw BenchError("the worker has ended: \(worker.output.suffix(500))")
+        }
+        return usage
+    }
+
+    /// The pushes that the simulator has received since it was started.
+    func pushCount() async throws -> Int {
+        try await statistic("apns")
+    }
+
+    /// The connections to the stand-in for APNs that are open.
+    func connectionCount() async throws -> Int {
+        try await statistic("connections")
+    }
+
+    /// Waits until every message has its outcome.
+    func untilInboxIsEmpty() async throws {
+        let clock = ContinuousClock()
+        let deadline = clock.now + Scenarios.deadline
+        while try await client.call("XLEN", "push:{queue}:messages") != .integer(0) {
+            guard clock.now < deadline else { throw BenchError("the inbox was not empty after \(Scenarios.deadline)") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Unix time in microseconds at which a push for each device arrived.
+    func arrivalMicroseconds() async throws -> [String: Double] {
+        let lines = try await control("/received").split(separator: UInt8(ascii: "\n"))
+        var arrivals: [String: Double] = [:]
+        for line in lines {
+            let push = try JSONDocument(Array(line)).root
+            if let device = push["device"]?.string, let time = push["time_us"]?.double { arrivals[device] = time }
+        }
+        return arrivals
+    }
+
+    private func statistic(_ name: StaticString) async throws -> Int {
+        let statistics = try JSONDocument(try await control("/stats")).root
+        guard let value = statistics[name]?.integer else { throw BenchError("the simulator's statistics lack \(name)") }
+        return Int(value)
+    }
+
+    private func control(_ path: String) async throws -> [UInt8] {
+        guard let url = settings["SIMULATOR_CONTROL_URL"] else {
+            throw BenchError("the simulator names no control URL")
+        }
+        var request = HTTPSClient.Request("GET", url + path)
+        request.maximumBytes = 64 << 20
+        let response = try await HTTPSClient.perform(request)
+        guard response.status == 200 else { throw BenchError("the simulator answers \(path) with \(response.status)") }
+        return response.body
+    }
+
+    // MARK: Redis
+
+    func register(fanOutDevices count: Int) async throws {
+        let key = BenchMessage.registrationKey(channel: BenchMessage.fanOutChannel)
+        for start in stride(from: 0, to: count, by: 1000) {
+            let tokens = (start..<min(start + 1000, count)).map(BenchToken.hex)
+            try await client.call(RedisCommand("SADD", [key] + tokens))
+        }
+    }
+
+    /// Devices with a channel each.
+    func register(singleDevices count: Int) async throws {
+        try await inParallel(count) { number, client in
+            let key = BenchMessage.registrationKey(channel: BenchMessage.singleChannel(number))
+            try await client.call("SADD", key, BenchMessage.singleToken(number))
+        }
+    }
+
+    func publish(_ message: String, on channel: String) async throws {
+        try await client.call("PUBLISH", channel, message)
+    }
+
+    func publish(_ message: String, onSingleChannels count: Int) async throws {
+        try await inParallel(count) { number, client in
+            try await client.call("PUBLISH", BenchMessage.singleChannel(number), message)
+        }
+    }
+
+    func redisRoundTripMicroseconds() async throws -> Double {
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await client.call("PING")
+        return Scenarios.seconds(clock.now - start) * 1e6
+    }
+
+    /// Some tasks that each wait for one reply at a time, so that the connection is busy but not flooded.
+    private func inParallel(_ count: Int, _ body: @escaping @Sendable (Int, RedisClient) async throws -> Void)
+        async throws
+    {
+        let taskCount = 32
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for first in 0..<taskCount {
+                group.addTask { [client] in
+                    for number in stride(from: first, to: count, by: taskCount) { try await body(number, client) }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    // MARK: Rivals
+
+    func h2load(requestCount: Int, connectionCount: Int) async throws -> H2LoadResult {
+        guard let url = settings["PUSHBRIDGE_APNS_PRODUCTION_URL"], let port = URL(string: url)?.port else {
+            throw BenchError("the simulator names no APNs URL")
+        }
+        let load = H2Load(
+            port: UInt16(clamping: port),
+            requestCount: requestCount,
+            connectionCount: connectionCount,
+            streamCount: streamCount / connectionCount,
+            folder: folder.path,
+            body: BenchMessage.body,
+            topic: BenchMessage.topic
+        )
+        let report = try run(
+            "bash",
+            load.arguments(),
+            name: "h2load-\(requestCount)-\(UInt32.random(in: 0...UInt32.max))"
+        )
+        guard let result = H2LoadResult(report: report), result.succeeded == requestCount else {
+            throw BenchError("h2load did not succeed: \(report.suffix(1000))")
+        }
+        return result
+    }
+
+    /// Publishes messages without a push with redis-benchmark, as fast as Redis takes them.
+    func publishPlain(count: Int) throws {
+        let options = ["-s", socket, "-n", "\(count)", "-c", "4", "-P", "32", "-q"]
+        _ = try run(
+            "redis-benchmark",
+            options + ["PUBLISH", "bench.plain", BenchMessage.plain],
+            name: "redis-benchmark"
+        )
+    }
+
+    func startSubscriber(messageCount: Int) throws -> LoggedProcess {
+        let subscriber = try LoggedProcess(
+            "bench-subscriber",
+            program: programs.subscriber,
+            arguments: [socket, "\(messageCount)"],
+            environment: ["PATH": programs.path],
+            folder: folder
+        )
+        try subscriber.waitUntilOutput(contains: "ready", within: .seconds(10))
+        return subscriber
+    }
+
+    /// The processor time of the subscriber in C, when it has heard all its messages.
+    func processorSeconds(ofSubscriber subscriber: LoggedProcess) async throws -> Double {
+        try subscriber.waitUntilOutput(contains: "microseconds", within: .seconds(30))
+        let words = subscriber.output.split(whereSeparator: \.isWhitespace)
+        guard let end = words.lastIndex(of: "microseconds"), end > 0, let value = Double(words[end - 1]) else {
+            throw BenchError("the subscriber in C says: \(subscriber.output)")
+        }
+        return value / 1e6
+    }
+
+    /// Runs a program to its end and gives its output.
+    private func run(_ program: String, _ arguments: [String], name: String) throws -> String {
+        let process = try LoggedProcess(
+            name,
+            program: program,
+            arguments: arguments,
+            environment: ["PATH": programs.path],
+            folder: folder
+        )
+        guard let exit = process.process.wait(within: Scenarios.deadline) else {
+            throw BenchError("\(program) did not end within \(Scenarios.deadline)")
+        }
+        guard exit == .code(0) else { throw BenchError("\(program) failed: \(process.output.suffix(500))") }
+        return process.output
+    }
+}
