@@ -10,7 +10,9 @@ package struct APNsCheck: Sendable {
         self.tokens = tokens
     }
 
-    /// The reason why a request is refused; nil when it is accepted. `now` is in unix seconds.
+    /// The reason why a request is refused; nil when it is accepted.
+    ///
+    /// `now` is in unix seconds.
     package func refusal(
         of request: ReceivedRequest,
         now: Int64,

@@ -28,7 +28,9 @@ package struct APNsTokenCheck: Sendable {
         package init() {}
     }
 
-    /// The reason why a token is refused; nil when it is good. `now` is in unix seconds.
+    /// The reason why a token is refused; nil when it is good.
+    ///
+    /// `now` is in unix seconds.
     package func refusal(ofAuthorization header: String?, now: Int64, memory: inout Memory) -> APNsRefusal? {
         guard let header else { return .missingProviderToken }
         guard header.lowercased().hasPrefix("bearer ") else { return .invalidProviderToken }

@@ -41,7 +41,9 @@ package struct TokenEndpointCheck: Sendable {
         self.audience = audience
     }
 
-    /// The reason why a form is refused; nil when it is good. `now` is in unix seconds.
+    /// The reason why a form is refused; nil when it is good.
+    ///
+    /// `now` is in unix seconds.
     package func refusal(ofForm body: [UInt8], now: Int64) -> Refusal? {
         let form = Self.form(body)
         guard form["grant_type"] == Self.grantType else {
