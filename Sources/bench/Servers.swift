@@ -46,16 +46,15 @@ final class Servers {
             folder: folder
         )
         try redis.waitUntilOutput(contains: "eady to accept connections", within: .seconds(15))
-        let simulatorFolder = folder.path(of: "simulator")
         simulator = try LoggedProcess(
             "simulator",
             program: programs.pushbridge,
-            arguments: ["simulator", "--lean", "--folder", simulatorFolder] + (isRecording ? ["--record"] : []),
+            arguments: ["simulator", "--lean", "--folder", folder.path] + (isRecording ? ["--record"] : []),
             environment: surroundings,
             folder: folder
         )
         try simulator.waitUntilOutput(contains: "ready", within: .seconds(15))
-        settings = try Servers.settings(in: "\(simulatorFolder)/simulator.env")
+        settings = try Servers.settings(in: folder.path(of: "simulator.env"))
         surroundings.merge(settings.filter { $0.key.hasPrefix("PUSHBRIDGE_") }) { _, new in new }
         surroundings["PUSHBRIDGE_REDIS_URL"] = "unix://\(socket)"
         worker = try LoggedProcess(

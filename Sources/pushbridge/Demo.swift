@@ -35,9 +35,8 @@ final class Demo {
         say("Starting a private Redis, stand-ins for APNs and FCM, and a worker")
         let redis = ["--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", folder.path]
         try start("redis-server", program: "redis-server", redis, isReadyWhen: "eady to accept connections")
-        let simulatorFolder = folder.path(of: "simulator")
-        try start("simulator", program: Self.program, ["simulator", "--folder", simulatorFolder], isReadyWhen: "ready")
-        try readSettings("\(simulatorFolder)/simulator.env")
+        try start("simulator", program: Self.program, ["simulator", "--folder", folder.path], isReadyWhen: "ready")
+        try readSettings(folder.path(of: "simulator.env"))
         surroundings["PUSHBRIDGE_REDIS_URL"] = "unix://\(socket)"
         try start("worker", program: Self.program, ["worker", "--http-address", "off"], isReadyWhen: "ready")
     }

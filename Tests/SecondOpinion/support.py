@@ -42,8 +42,8 @@ def free_port():
 class Child:
     """One started program. Its output goes to a file, which is shown when something goes wrong."""
 
-    def __init__(self, folder, arguments, environment=None, name=None):
-        self.name = name or Path(arguments[0]).name
+    def __init__(self, folder, name, arguments, environment=None):
+        self.name = name
         self.output = Path(folder) / f"{self.name}.log"
         with self.output.open("ab") as log:
             self.process = subprocess.Popen(
@@ -92,8 +92,10 @@ class Workplace:
                 print(f"--- {child.name}\n{child.text()[-4000:]}")
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def start(self, *arguments, environment=None, name=None):
-        child = Child(self.folder, arguments, environment, name)
+    def start(self, *arguments, environment=None):
+        """Starts a program; its log has a name of its own, also when it is started again."""
+        word = arguments[1] if arguments[0] == PROGRAM else Path(arguments[0]).name
+        child = Child(self.folder, f"{len(self.children) + 1}-{word}", arguments, environment)
         self.children.append(child)
         return child
 
