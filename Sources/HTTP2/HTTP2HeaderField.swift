@@ -21,7 +21,7 @@ package struct HTTP2HeaderField: Hashable, Sendable {
     package var text: String { String(decoding: value, as: UTF8.self) }
 
     /// Refuses what RFC 9113 section 8.2.1 forbids: a name that is no lower-case token, a value with controls.
-    func validate() throws(HTTP2Error) {
+    package func validate() throws(HTTP2Error) {
         let isToken = name.utf8.allSatisfy { byte in
             (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }

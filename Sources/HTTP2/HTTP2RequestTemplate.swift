@@ -9,27 +9,23 @@ package final class HTTP2RequestTemplate {
     package let varyingCount: Int
 
     let headers: HeaderBlock
-    /// `:path` and, after it, the varying headers, are the last entries of the block.
+    /// The place of `:path`, the last of the pseudo-headers; the varying headers are the last of all.
     let pathIndex: Int
 
-    /// Throws `HTTP2Error.header` for what HTTP/2 cannot carry.
+    /// All must be fit for HTTP/2, which `HTTP2HeaderField.validate()` tells; a peer refuses a request with others.
     package init(
         authority: String,
-        headers: [HTTP2HeaderField],
+        headers: [(name: String, value: [UInt8])],
         varying names: [String] = [],
         body: [UInt8] = []
-    ) throws(HTTP2Error) {
-        let authorityField = HTTP2HeaderField("authority", authority)
-        try authorityField.validate()
-        for header in headers { try header.validate() }
-        let placeholders = names.map { HTTP2HeaderField($0, "") }
-        for placeholder in placeholders { try placeholder.validate() }
+    ) {
         // Pseudo-headers come first (RFC 9113 section 8.3).
         let pseudo = [
             HTTP2HeaderField(":method", "POST"), HTTP2HeaderField(":scheme", "https"),
             HTTP2HeaderField(":authority", authority), HTTP2HeaderField(":path", ""),
         ]
-        self.headers = HeaderBlock(pseudo + headers + placeholders)
+        let constant = headers.map { HTTP2HeaderField($0.name, $0.value) }
+        self.headers = HeaderBlock(pseudo + constant + names.map { HTTP2HeaderField($0, "") })
         self.body = body
         pathIndex = pseudo.count - 1
         varyingCount = names.count
@@ -51,7 +47,7 @@ package struct HTTP2Request {
     /// Nil: the template's body.
     package var body: [UInt8]?
 
-    package init(template: HTTP2RequestTemplate, path: [UInt8], values: [[UInt8]] = [], body: [UInt8]? = nil) {
+    package init(_ template: HTTP2RequestTemplate, path: [UInt8], values: [[UInt8]] = [], body: [UInt8]? = nil) {
         self.template = template
         self.path = path
         self.values = values

@@ -78,15 +78,15 @@ final class MemoryPair: HTTP2ClientSessionHandler, HTTP2ServerSessionHandler {
 }
 
 /// A request as the worker makes them, with `size` bytes of body.
-func pushRequest(bodyOf size: Int = 20, topic: String = "com.example.app") throws -> HTTP2Request {
-    let template = try HTTP2RequestTemplate(
+func pushRequest(bodyOf size: Int = 20, topic: String = "com.example.app") -> HTTP2Request {
+    let template = HTTP2RequestTemplate(
         authority: "api.push.example",
-        headers: [HTTP2HeaderField("apns-topic", topic), HTTP2HeaderField("apns-push-type", "alert")],
+        headers: [("apns-topic", Array(topic.utf8)), ("apns-push-type", Array("alert".utf8))],
         varying: ["apns-id", "authorization"],
         body: [UInt8](repeating: UInt8(ascii: "x"), count: size)
     )
     return HTTP2Request(
-        template: template,
+        template,
         path: Array("/3/device/0a0b".utf8),
         values: [Array("id-1".utf8), Array("bearer abc".utf8)]
     )
