@@ -72,9 +72,9 @@ extension ByteStream {
 
     func setDeadline(_ duration: Duration, _ text: @autoclosure @escaping () -> String) {
         deadlineTimer?.cancel()
-        deadlineTimer = loop.schedule(after: duration) { [weak self] in
-            self?.finish(.deadline(text()))
-        }
+        // Held strongly, as by the poller, until it fires or is cancelled: a weak reference would make every later
+        // reference to the stream take the slow way.
+        deadlineTimer = loop.schedule(after: duration) { self.finish(.deadline(text())) }
     }
 
     /// Closes because of the peer, the network or a deadline.

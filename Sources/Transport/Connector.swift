@@ -92,8 +92,8 @@ final class Connector: DescriptorWatcher {
         token = try loop.poller.add(number, .output, self)
         guard share > 1 else { return }
         // A silent address must leave time for the ones after it.
-        attemptTimer = loop.schedule(after: (end - loop.now) / share) { [weak self] in
-            self?.tryNext(after: "no answer")
+        attemptTimer = loop.schedule(after: (end - loop.now) / share) {
+            self.tryNext(after: "no answer")
         }
     }
 

@@ -24,9 +24,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     private let owner: Atomic<UInt>
     private let isStopRequested = Atomic<Bool>(false)
     private var items: [Mailbox.Item] = []
-    private var endActions: [() -> Void] = []
-    private var unflushed: [ByteStream] = []
-    private var unread: [ByteStream] = []
+    private var endActions = TurnList<() -> Void>()
+    private var unflushed = TurnList<ByteStream>()
+    private var unread = TurnList<ByteStream>()
     private var cachedUnixMilliseconds: Int64?
 
     package init() throws(TransportError) {
@@ -163,22 +163,25 @@ extension EventLoop {
     }
 
     private func runMailbox() {
+        var items = self.items
+        self.items = []
         mailbox.take(&items)
-        guard !items.isEmpty else { return }
         for item in items {
             switch item {
             case .work(let work): work()
             case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
             }
         }
-        items.removeAll(keepingCapacity: true)
+        // A burst must not hold its memory for ever.
+        if items.capacity > 4096 { items = [] } else { items.removeAll(keepingCapacity: true) }
+        self.items = items
     }
 
     private func readOn() {
         guard !unread.isEmpty else { return }
-        let streams = unread
-        unread.removeAll()
+        var streams = unread.take()
         for stream in streams { stream.readOn() }
+        unread.reuse(&streams)
     }
 
     /// Actions may add actions and output; after a few rounds the rest waits for the next turn.
@@ -193,16 +196,43 @@ extension EventLoop {
 
     private func runEndActions() {
         guard !endActions.isEmpty else { return }
-        let actions = endActions
-        endActions.removeAll(keepingCapacity: true)
+        var actions = endActions.take()
         for action in actions { action() }
+        endActions.reuse(&actions)
     }
 
     private func flushStreams() {
         guard !unflushed.isEmpty else { return }
-        let streams = unflushed
-        unflushed.removeAll(keepingCapacity: true)
+        var streams = unflushed.take()
         for stream in streams { stream.flushAtEndOfTurn() }
+        unflushed.reuse(&streams)
+    }
+}
+
+/// What is to be done once in a turn; what is added while it is done waits for the next round.
+private struct TurnList<Element> {
+    private var waiting: [Element] = []
+    // The storage of the round before, so that no turn allocates.
+    private var spare: [Element] = []
+
+    var isEmpty: Bool { waiting.isEmpty }
+
+    mutating func append(_ element: Element) {
+        waiting.append(element)
+    }
+
+    /// Takes out everything.
+    mutating func take() -> [Element] {
+        var taken = spare
+        spare = []
+        swap(&taken, &waiting)
+        return taken
+    }
+
+    /// Gives back the storage of what was taken.
+    mutating func reuse(_ taken: inout [Element]) {
+        taken.removeAll(keepingCapacity: true)
+        swap(&taken, &spare)
     }
 }
 

@@ -39,6 +39,9 @@ final class StreamPair {
 /// One authority for all tests: making keys takes a while under sanitizers.
 enum TestTrust {
     static let authority = Result { try CertificateAuthority(name: "test authority") }
+    // Reading the system's store takes tens of milliseconds each time.
+    static let usualServer = Result { try server() }
+    static let usualClient = Result { try client() }
 
     static func server(hosts: [String] = ["localhost", "127.0.0.1"], alpn: [String] = []) throws -> TLSServerContext {
         let key = try authority.get().issue(hosts: hosts)
@@ -56,8 +59,8 @@ extension EventLoop {
         _ kind: StreamKind,
         prepare: @escaping @Sendable (_ client: StreamProbe, _ server: StreamProbe) -> Void = { _, _ in }
     ) async throws -> LoopConfined<StreamPair> {
-        let serverTLS = kind.hasTLS ? try TestTrust.server() : nil
-        let clientTLS = kind.hasTLS ? try TestTrust.client() : nil
+        let serverTLS = kind.hasTLS ? try TestTrust.usualServer.get() : nil
+        let clientTLS = kind.hasTLS ? try TestTrust.usualClient.get() : nil
         return try await run {
             let client = StreamProbe()
             let server = StreamProbe()
