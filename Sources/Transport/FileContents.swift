@@ -3,7 +3,7 @@ import Glibc
 /// A small file as it was read at one moment: settings and credentials.
 package struct FileContents: Equatable, Sendable {
     package let bytes: [UInt8]
-    /// Whether the file's group or anybody may read it.
+    /// Whether others than its owner and its group may read it.
     package let isReadableByOthers: Bool
 
     package init(bytes: [UInt8], isReadableByOthers: Bool = false) {
@@ -32,8 +32,7 @@ package struct FileContents: Equatable, Sendable {
         }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(reason: "is a folder") }
         let bytes = try read(descriptor: descriptor, maximumBytes: maximumBytes)
-        let others = S_IRGRP | S_IROTH
-        return FileContents(bytes: bytes, isReadableByOthers: status.st_mode & others != 0)
+        return FileContents(bytes: bytes, isReadableByOthers: status.st_mode & S_IROTH != 0)
     }
 
     /// Reads standard input to its end.

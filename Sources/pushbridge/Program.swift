@@ -75,13 +75,15 @@ struct Program {
     }
 
     private func invocation(_ arguments: Arguments, _ specification: CommandSpecification) throws -> Invocation {
-        var settings = Settings()
-        if let scope = specification.settings {
-            settings = try Settings(environment: environment, flags: arguments.settings, scope: scope)
-        }
+        let settings =
+            if let scope = specification.settings {
+                try Settings(environment: environment, flags: arguments.settings, scope: scope)
+            } else {
+                try Settings(environment: [:], scope: [])
+            }
         let log = Log(level: settings.logLevel, format: settings.logFormat)
         for warning in settings.warnings {
-            log.warning("a setting is unwise", ["setting": warning])
+            log.warning("check the settings", ["warning": warning])
         }
         return Invocation(arguments: arguments, settings: settings, log: log, environment: environment)
     }

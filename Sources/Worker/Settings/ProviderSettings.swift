@@ -1,86 +1,117 @@
+import Encoding
+
 /// What the settings say about APNs.
 package struct APNsSettings: Sendable {
-    /// The text of the `.p8`, as given.
-    package var key: [UInt8]?
-    package var keyID: String?
-    package var teamID: String?
+    /// Nil: pushes for APNs fail, one traced error each.
+    package var credential: APNsCredential?
     /// For messages without `pn_push`.
     package var defaultTopic: String?
     package var defaultEnvironment = APNsEnvironment.development
     package var productionURL = ProviderURL(host: "api.push.apple.com")
     package var developmentURL = ProviderURL(host: "api.sandbox.push.apple.com")
 
-    package init() {}
+    /// Where an environment's devices are reached.
+    package func url(of environment: APNsEnvironment) -> ProviderURL {
+        switch environment {
+        case .production: productionURL
+        case .development: developmentURL
+        }
+    }
 
-    /// What needs no file.
-    mutating func readPlain(_ reader: inout SettingsReader) {
+    /// All but the credential.
+    init(_ reader: inout SettingsReader) {
         reader.parse(.apnsDefaultTopic, Self.topic).map { defaultTopic = $0 }
         reader.choose(.apnsDefaultEnvironment, APNsEnvironment.self).map { defaultEnvironment = $0 }
         reader.parse(.apnsProductionURL, ProviderURL.parse).map { productionURL = $0 }
         reader.parse(.apnsDevelopmentURL, ProviderURL.parse).map { developmentURL = $0 }
     }
 
-    /// The credential.
-    mutating func read(_ reader: inout SettingsReader) {
-        let key = reader.value(of: .apnsKey)
-        self.key = key?.bytes
-        keyID = reader.parse(.apnsKeyID, Self.identifier)
-        teamID = reader.parse(.apnsTeamID, Self.identifier)
+    /// The credential: all of its three parts, or none.
+    mutating func readCredential(_ reader: inout SettingsReader) {
+        let isKeySet = reader.isSet(.apnsKey)
+        let value = reader.value(of: .apnsKey)
+        let key = value.flatMap { reader.signingKey($0) }
+        let givenID = reader.parse(.apnsKeyID, Self.identifier)
+        let keyID = givenID ?? value?.path.flatMap(APNsCredential.keyID(inPath:))
+        let teamID = reader.parse(.apnsTeamID, Self.identifier)
+        guard isKeySet else { return complainAboutMissingKey(&reader) }
+        if keyID == nil, !reader.isSet(.apnsKeyID), value != nil {
+            let hint = value?.path == nil ? "" : ", or name the file AuthKey_<ID>.p8 as Apple does"
+            reader.add(problem: "\(Setting.apnsKeyID.variable) is missing: an APNs key needs it\(hint)")
+        }
+        if teamID == nil, !reader.isSet(.apnsTeamID) {
+            reader.add(problem: "\(Setting.apnsTeamID.variable) is missing: an APNs key needs it")
+        }
+        guard let key, let keyID, let teamID else { return }
+        credential = APNsCredential(key: key, keyID: keyID, teamID: teamID)
+    }
+
+    private func complainAboutMissingKey(_ reader: inout SettingsReader) {
+        let others = [Setting.apnsKeyID, .apnsTeamID].filter { reader.isSet($0) }.map(\.variable)
+        guard !others.isEmpty else { return }
+        let verb = others.count == 1 ? "is" : "are"
+        reader.add(
+            problem: "\(Setting.apnsKey.variable) is missing, while \(others.joined(separator: " and ")) \(verb) set; "
+                + "it may be \(Setting.apnsKey.allowed), or \(Setting.apnsKey.fileVariable) names that file"
+        )
     }
 
     private static func topic(_ text: String) throws(SettingsReader.Unfit) -> String {
-        let isTopic = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: ".-_".utf8.contains(byte)
-            }
-        }
+        let isTopic = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
         guard isTopic, (1...255).contains(text.utf8.count) else { throw .init() }
         return text
     }
 
     private static func identifier(_ text: String) throws(SettingsReader.Unfit) -> String {
-        guard text.utf8.count == 10, text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
-            throw .init()
-        }
+        guard APNsCredential.isIdentifier(text) else { throw .init() }
         return text
     }
 }
 
 /// What the settings say about FCM.
 package struct FCMSettings: Sendable {
-    /// The service account's JSON, as given.
-    package var serviceAccount: [UInt8]?
+    /// Nil: pushes for FCM fail, one traced error each.
+    package var serviceAccount: FCMServiceAccount?
     package var url = ProviderURL(host: "fcm.googleapis.com")
 
-    package init() {}
-
-    /// What needs no file.
-    mutating func readPlain(_ reader: inout SettingsReader) {
+    /// All but the credential.
+    init(_ reader: inout SettingsReader) {
         reader.parse(.fcmURL, ProviderURL.parse).map { url = $0 }
     }
 
     /// The credential: the setting, or the file that Google's own variable names.
-    mutating func read(_ reader: inout SettingsReader) {
-        let isSet = reader.isSet(.fcmServiceAccount)
-        let value = isSet ? reader.value(of: .fcmServiceAccount) : reader.applicationCredentials()
-        serviceAccount = value?.bytes
+    mutating func readCredential(_ reader: inout SettingsReader) {
+        let setting = Setting.fcmServiceAccount
+        guard let value = reader.isSet(setting) ? reader.value(of: setting) : reader.applicationCredentials() else {
+            return
+        }
+        do {
+            serviceAccount = try FCMServiceAccount(json: value.bytes)
+        } catch {
+            let place = reader.described(value)
+            if let hint = SettingsReader.pathHint(String(decoding: value.bytes, as: UTF8.self), setting: setting) {
+                return reader.add(problem: "\(place) \(hint)")
+            }
+            for reason in error.reasons { reader.add(problem: "\(place) \(reason)") }
+        }
     }
 }
 
 extension SettingsReader {
-    /// Whether anything was said about a setting, right or wrong.
-    func isSet(_ setting: Setting) -> Bool {
-        [setting.flag, setting.fileFlag].contains { $0.map { flags[$0] != nil } ?? false }
-            || [setting.variable, setting.fileVariable].contains { environment[$0]?.isEmpty == false }
+    /// The APNs key in a value; nil when there is none, which has been complained about then.
+    mutating func signingKey(_ value: Value) -> SigningKey? {
+        do {
+            return try SigningKey(value.bytes, .es256)
+        } catch {
+            let hint = Self.pathHint(String(decoding: value.bytes, as: UTF8.self), setting: .apnsKey)
+            add(problem: "\(described(value)) \(hint ?? error.description); it may be \(Setting.apnsKey.allowed)")
+            return nil
+        }
     }
 
-    /// The file named by `GOOGLE_APPLICATION_CREDENTIALS`.
-    mutating func applicationCredentials() -> Value? {
-        let name = "GOOGLE_APPLICATION_CREDENTIALS"
-        guard let path = environment[name], !path.isEmpty else { return nil }
-        return file(path, place: name, isSecret: true)
+    /// A value's place and, if it has one, its file.
+    func described(_ value: Value) -> String {
+        value.path.map { "\(value.place) (the file \(Self.shown($0)))" } ?? value.place
     }
 }
 

@@ -61,6 +61,8 @@ package struct Setting: Hashable, Sendable {
         self.isSupported = isSupported
     }
 
+    /// Whether messages about it leave its value out: a secret, or a text where a secret may stand by mistake.
+    package var isHidden: Bool { isSecret || self == .ca }
     /// The environment variable, as `PUSHBRIDGE_REDIS_URL`.
     package var variable: String { Self.variablePrefix + name }
     /// The variable that names a file, as `PUSHBRIDGE_REDIS_URL_FILE`.

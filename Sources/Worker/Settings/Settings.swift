@@ -1,3 +1,4 @@
+package import Redis
 package import Transport
 
 /// What the program was told: environment variables and flags, checked and typed.
@@ -9,15 +10,15 @@ package struct Settings: Sendable {
         package let sentences: [String]
     }
 
-    package var redisURL = "redis://127.0.0.1:6379"
+    package var redis: RedisSettings
     package var prefix = "push:"
     /// Patterns to subscribe to; at least one.
     package var channels = ["*"]
     /// May contain `{channel}`; see ``DebugChannel``.
     package var debugChannel = "pndebug"
     package var debug = TraceMode.on
-    package var apns = APNsSettings()
-    package var fcm = FCMSettings()
+    package var apns: APNsSettings
+    package var fcm: FCMSettings
     /// Certificates to trust besides the system's, PEM.
     package var extraCA: [UInt8]?
     /// Nil: off.
@@ -28,13 +29,10 @@ package struct Settings: Sendable {
     /// What is allowed and yet unwise, one sentence each; to be logged.
     package private(set) var warnings: [String] = []
 
-    /// The defaults.
-    package init() {}
-
     /// Reads the settings of a scope.
     ///
-    /// Those outside of it keep their defaults, and files that they name are not touched;
-    /// unknown and unsupported names are refused all the same.
+    /// Where Redis is, certificates and credentials are read only if they are of the scope; wrong values of everything
+    /// else, unknown names and unsupported ones are refused for every scope.
     package init(
         environment: [String: String],
         flags: [String: String] = [:],
@@ -42,13 +40,23 @@ package struct Settings: Sendable {
         readFile: @escaping (String) -> Result<FileContents, FileContents.Failure> = Settings.readFile
     ) throws(Problems) {
         var reader = SettingsReader(environment: environment, flags: flags, readFile: readFile)
+        apns = APNsSettings(&reader)
+        fcm = FCMSettings(&reader)
+        extraCA = scope.isDisjoint(with: Setting.ca.scope) ? nil : reader.certificates()
+        redis = scope.contains(.redis) ? reader.redis(extraCA: extraCA) : SettingsReader.standardRedis
         readPlain(&reader)
-        if scope.contains(.redis) { readRedis(&reader) }
-        if !scope.isDisjoint(with: Setting.ca.scope) { readCertificates(&reader) }
-        if scope.contains(.apns) { apns.read(&reader) }
-        if scope.contains(.fcm) { fcm.read(&reader) }
+        if scope.contains(.apns) { apns.readCredential(&reader) }
+        if scope.contains(.fcm) { fcm.readCredential(&reader) }
+        if scope.isSuperset(of: [.apns, .fcm]), apns.credential == nil, fcm.serviceAccount == nil {
+            reader.add(warning: "neither an APNs key nor an FCM service account is set: no push can be sent")
+        }
         guard reader.problems.isEmpty else { throw Problems(sentences: reader.problems) }
         warnings = reader.warnings
+    }
+
+    /// What messages are planned with.
+    package var plan: PlanSettings {
+        PlanSettings(defaultTopic: apns.defaultTopic, defaultEnvironment: apns.defaultEnvironment)
     }
 
     /// Reads a file that a setting names; at most 1 MiB.
@@ -70,24 +78,9 @@ package struct Settings: Sendable {
         reader.parse(.drainSeconds, Self.seconds).map { drain = $0 }
         reader.choose(.log, Log.Level.self).map { logLevel = $0 }
         reader.choose(.logFormat, Log.Format.self).map { logFormat = $0 }
-        apns.readPlain(&reader)
-        fcm.readPlain(&reader)
         if debugChannel == "\(prefix){queue}:marks" {
             reader.add(problem: "PUSHBRIDGE_DEBUG_CHANNEL is the workers' own control channel; choose another")
         }
-    }
-
-    private mutating func readRedis(_ reader: inout SettingsReader) {
-        reader.parse(.redisURL, Self.redisURL).map { redisURL = $0 }
-    }
-
-    private mutating func readCertificates(_ reader: inout SettingsReader) {
-        reader.parse(.ca) { text throws(SettingsReader.Unfit) in
-            guard text.contains("-----BEGIN CERTIFICATE-----"), text.contains("-----END CERTIFICATE-----") else {
-                throw SettingsReader.pathHint(text, setting: .ca) ?? .init("which holds no certificate")
-            }
-            return Array(text.utf8)
-        }.map { extraCA = $0 }
     }
 }
 
@@ -121,33 +114,6 @@ extension Settings {
     private static func seconds(_ text: String) throws(SettingsReader.Unfit) -> Duration {
         guard let seconds = Int(text), (0...3600).contains(seconds) else { throw .init() }
         return .seconds(seconds)
-    }
-
-    private static func redisURL(_ text: String) throws(SettingsReader.Unfit) -> String {
-        if text.hasPrefix("redis+sentinel://") { throw .init("and Sentinel is not supported yet by this version") }
-        if text.hasPrefix("unix:///"), text.utf8.count > "unix:///".utf8.count { return text }
-        guard let parts = URLParts(text), ["redis", "rediss"].contains(parts.scheme) else { throw .init() }
-        return text
-    }
-}
-
-extension SettingsReader {
-    /// One of the raw values of an enumeration, in any letter case.
-    mutating func choose<Choice: RawRepresentable & CaseIterable>(_ setting: Setting, _: Choice.Type) -> Choice?
-    where Choice.RawValue == String {
-        parse(setting) { text throws(Unfit) in
-            guard let choice = Choice(rawValue: text.lowercased()) else { throw Unfit() }
-            return choice
-        }
-    }
-
-    /// What to say when somebody set a path where the text itself is wanted.
-    static func pathHint(_ text: String, setting: Setting) -> Unfit? {
-        let looksLikePath =
-            text.utf8.count < 1024 && !text.contains("\n") && !text.contains("{")
-            && (text.hasPrefix("/") || text.hasPrefix("./") || text.hasPrefix("~"))
-        guard looksLikePath else { return nil }
-        return Unfit("looks like the path of a file, and \(setting.fileVariable) is the one that reads a file")
     }
 }
 

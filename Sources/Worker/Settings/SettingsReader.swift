@@ -131,24 +131,26 @@ struct SettingsReader {
 
     /// `X is "y": reason; it may be …`, without the value of a secret.
     static func sentence(_ setting: Setting, value: Value, text: String, reason: String) -> String {
-        let source = value.path.map { " (from the file \(shown($0)))" } ?? ""
+        let source = value.path.map { " (the file \(shown($0)))" } ?? ""
         let ending = "it may be \(setting.allowed)"
-        if setting.isSecret { return "\(value.place)\(source) \(reason); \(ending)" }
+        if setting.isHidden { return "\(value.place)\(source) \(reason); \(ending)" }
         let what = "\(value.place)\(source) is \(shown(setting == .redisURL ? withoutPassword(text) : text))"
         return reason.isEmpty ? "\(what); \(ending)" : "\(what), \(reason); \(ending)"
     }
 
     /// A value in quotation marks, made harmless and cut.
+    ///
+    /// A private key that stands in the wrong place is not repeated.
     static func shown(_ text: String) -> String {
-        "\"\(Printable.value(text))\""
+        text.contains("PRIVATE KEY") ? "a private key" : "\"\(Printable.value(text))\""
     }
 
-    /// A URL without what stands before its `@` or after its `?`.
+    /// A URL without what stands before its `@`, where a password may be, and after its `?`.
     static func withoutPassword(_ url: String) -> String {
-        let text = String(url.prefix { $0 != "?" })
-        guard let at = text.lastIndex(of: "@") else { return text }
-        let start = text.range(of: "://").map { String(text[..<$0]) + "://" } ?? ""
-        return start + "***" + text[at...]
+        guard let at = url.lastIndex(of: "@") else { return String(url.prefix { $0 != "?" }) }
+        let scheme = url.prefix { $0.isLetter || $0 == "+" }
+        let start = url.hasPrefix("\(scheme)://") ? "\(scheme)://" : ""
+        return start + "***" + url[at...].prefix { $0 != "?" }
     }
 
     static func trimmed(_ text: String) -> String {
@@ -188,17 +190,5 @@ struct SettingsReader {
                 add(problem: "\(place) is known but not supported yet by this version; leave it unset")
             }
         }
-    }
-}
-
-extension String {
-    /// The part before a text, by its first occurrence.
-    fileprivate func range(of needle: String) -> String.Index? {
-        var index = startIndex
-        while index != endIndex {
-            if self[index...].hasPrefix(needle) { return index }
-            formIndex(after: &index)
-        }
-        return nil
     }
 }
