@@ -1,18 +1,14 @@
 /// Makes the `apns-id` of each push of a target: the same push always has the same id, after a retry or a takeover too.
 ///
-/// A UUID of version 8 (RFC 9562 section 5.8) from the message's id, all that makes the target, and the token. The
-/// first two are hashed once; a token then costs a few multiplications.
+/// A UUID of version 8 (RFC 9562 section 5.8) from the message's id, all that makes the target, and the token, by
+/// MurmurHash3 in its form for 128 bits. The first two are hashed once for all tokens.
 package struct APNsID: Sendable {
-    private let seed: (UInt64, UInt64)
+    private let seed: Murmur128
 
     package init(messageID: String, target: Target) {
-        var low = UInt64(0x243F_6A88_85A3_08D3)
-        var high = UInt64(0x1319_8A2E_0370_7344)
-        // The length of each part goes in as well, so that no two lists of parts are one.
-        for part in Self.parts(messageID, target) {
-            Self.absorb(part, into: &low, &high)
-        }
-        seed = (low, high)
+        var seed = Murmur128()
+        for part in Self.parts(messageID, target) { seed.absorb(part) }
+        self.seed = seed
     }
 
     private static func parts(_ messageID: String, _ target: Target) -> [[UInt8]] {
@@ -30,36 +26,10 @@ package struct APNsID: Sendable {
 
     /// The id for a device, 36 bytes of lower-case text; `token` as it is sent.
     package func callAsFunction(_ token: [UInt8]) -> [UInt8] {
-        var (low, high) = seed
-        Self.absorb(token, into: &low, &high)
-        low = Self.mix(low, high ^ 0x9E37_79B9_7F4A_7C15)
-        high = Self.mix(high, low ^ 0xD1B5_4A32_D192_ED03)
+        var hash = seed
+        hash.absorb(token)
         // Version 8 in the 13th digit, variant 10 in the 17th.
-        return Self.text((low & ~0xF000) | 0x8000, (high & ~(0b11 << 62)) | (0b10 << 62))
-    }
-
-    /// Mixes bytes, eight at a time, and their number into two words.
-    private static func absorb(_ bytes: [UInt8], into low: inout UInt64, _ high: inout UInt64) {
-        let span = bytes.span
-        var index = 0
-        while index < span.count {
-            var word: UInt64 = 0
-            let end = min(index &+ 8, span.count)
-            while index < end {
-                word = word << 8 | UInt64(span[index])
-                index &+= 1
-            }
-            low = mix(low ^ word, 0xA076_1D64_78BD_642F)
-            high = mix(high &+ word, 0xE703_7ED1_A0B4_28DB ^ low)
-        }
-        low = mix(low ^ UInt64(span.count), 0x8EBC_6AF0_9C88_C6E3)
-        high = mix(high &+ UInt64(span.count), 0x5899_65CC_7537_4CC3)
-    }
-
-    /// Multiplies to 128 bits and folds them.
-    private static func mix(_ left: UInt64, _ right: UInt64) -> UInt64 {
-        let product = left.multipliedFullWidth(by: right)
-        return product.high ^ product.low ^ left.byteSwapped
+        return Self.text((hash.high & ~0xF000) | 0x8000, (hash.low & ~(0b11 << 62)) | (0b10 << 62))
     }
 
     /// Two words as 8-4-4-4-12 hexadecimal digits.
@@ -84,5 +54,70 @@ package struct APNsID: Sendable {
             let digit = UInt8(truncatingIfNeeded: word &>> UInt64(shift)) & 0xF
             bytes.append(digit &+ (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") &- 10))
         }
+    }
+}
+
+/// MurmurHash3_x64_128 by Austin Appleby (public domain), with a state that takes one part after the other.
+///
+/// Each part is finished with its length, so that no two lists of parts are one. Not for secrets.
+private struct Murmur128 {
+    private(set) var high: UInt64 = 0
+    private(set) var low: UInt64 = 0
+
+    private static let first: UInt64 = 0x87C3_7B91_1142_53D5
+    private static let second: UInt64 = 0x4CF5_AD43_2745_937F
+
+    mutating func absorb(_ part: [UInt8]) {
+        let bytes = part.span
+        var index = 0
+        while index < bytes.count {
+            mix(Self.word(bytes, at: index), Self.word(bytes, at: index &+ 8))
+            index &+= 16
+        }
+        finish(UInt64(truncatingIfNeeded: bytes.count))
+    }
+
+    /// Eight bytes as a little-endian word; behind the end are zeros.
+    private static func word(_ bytes: Span<UInt8>, at index: Int) -> UInt64 {
+        var word: UInt64 = 0
+        if index &+ 8 <= bytes.count {
+            for offset in 0..<8 { word |= UInt64(bytes[index &+ offset]) &<< UInt64(offset &* 8) }
+            return word
+        }
+        var offset = 0
+        while index &+ offset < bytes.count {
+            word |= UInt64(bytes[index &+ offset]) &<< UInt64(offset &* 8)
+            offset &+= 1
+        }
+        return word
+    }
+
+    private mutating func mix(_ left: UInt64, _ right: UInt64) {
+        high ^= Self.rotate(left &* Self.first, 31) &* Self.second
+        high = (Self.rotate(high, 27) &+ low) &* 5 &+ 0x52DC_E729
+        low ^= Self.rotate(right &* Self.second, 33) &* Self.first
+        low = (Self.rotate(low, 31) &+ high) &* 5 &+ 0x3849_5AB5
+    }
+
+    private mutating func finish(_ count: UInt64) {
+        high ^= count
+        low ^= count
+        high &+= low
+        low &+= high
+        high = Self.scramble(high)
+        low = Self.scramble(low)
+        high &+= low
+        low &+= high
+    }
+
+    private static func scramble(_ word: UInt64) -> UInt64 {
+        var word = word
+        word = (word ^ word &>> 33) &* 0xFF51_AFD7_ED55_8CCD
+        word = (word ^ word &>> 33) &* 0xC4CE_B9FE_1A85_EC53
+        return word ^ word &>> 33
+    }
+
+    private static func rotate(_ word: UInt64, _ count: UInt64) -> UInt64 {
+        word &<< count | word &>> (64 &- count)
     }
 }

@@ -79,8 +79,12 @@ extension PlanBuilder {
         if targets?.isObject == true { notice("targets", "targets is an object; it was taken as a list of one target") }
         let list = targets.map { $0.isObject ? [$0] : Array($0.elements) } ?? []
         guard list.contains(where: { !$0.isNull }) else {
-            let what = targets.map { $0.isArray ? "is empty" : "is \($0.kind.name)" } ?? "is missing"
-            return fail(.apns, reason: "MissingTopic", "a configuration's targets \(what): name at least one target")
+            let what = targets.map { $0.isArray ? "an empty list" : $0.kind.name } ?? "missing"
+            return fail(
+                .apns,
+                reason: "MissingTopic",
+                "targets of a configuration is \(what): name at least one target"
+            )
         }
         for target in list where !target.isNull {
             guard target.isObject else {
