@@ -4,8 +4,8 @@ import Worker
 
 /// What must hold for every message, whatever its bytes: shared by the tests and the fuzz targets.
 ///
-/// Each gives a sentence on the first thing that is wrong, or nil. Written apart from the code under test: by whole values
-/// and sets of names.
+/// Each gives a sentence on the first thing that is wrong, or nil. Written apart from the code under test, by whole
+/// values and sets of names.
 enum MessageProperties {
     /// The filter agrees with a look by hand at the whole document.
     static func filter(_ bytes: [UInt8]) -> String? {
