@@ -163,6 +163,15 @@ extension PlanBuilder {
             plan.targets[place].exclusions.formUnion(read.exclusions)
             return
         }
+        guard plan.targets.count < Self.maximumTargets else {
+            return fail(
+                .apns,
+                environment: environment.rawValue,
+                topic: topic,
+                reason: "TooManyTargets",
+                "a message may have \(Self.maximumTargets) targets: spread them over several messages"
+            )
+        }
         places[identity] = plan.targets.count
         let suffix = read.pushType.topicSuffix
         let written = topic ?? ""

@@ -9,6 +9,9 @@ struct PlanBuilder {
     /// Longer times to live are cut to this (1000 years), so that no sum overflows.
     private static let maximumTimeToLive = 31_536_000_000_000.0
 
+    /// More targets of one message are refused: each walks a set of devices and may hold thousands of exclusions.
+    static let maximumTargets = 1000
+    private static let maximumFailures = 100
     /// More notices on one message are not shown.
     static let maximumNotices = 100
 
@@ -41,6 +44,7 @@ struct PlanBuilder {
             refuse(value, of: "pn_apns", .apns, reason: "PayloadEmpty")
         }
         planFCM(root: keys)
+        if plan.gateways.isEmpty { notice("pn_apns", "pn_apns, pn_fcm and pn_gcm are null or empty; nothing is sent") }
         boundNotices()
     }
 
@@ -78,6 +82,7 @@ struct PlanBuilder {
         plan.notices.append(PlanNotice(key: key(), text: text()))
     }
 
+    /// Notes what cannot be sent and has no devices to look up; of very many only the first.
     mutating func fail(
         _ gateway: Gateway,
         environment: String? = nil,
@@ -85,6 +90,7 @@ struct PlanBuilder {
         reason: String,
         _ text: String
     ) {
+        guard plan.failures.count < Self.maximumFailures else { return }
         plan.failures.append(
             PlanFailure(gateway: gateway, environment: environment, topic: topic, reason: reason, text: text)
         )

@@ -261,4 +261,55 @@ import Worker
             #expect(plan.targets.map(\.authMethod) == [method] && plan.notices.count == notices, "\(text)")
         }
     }
+
+    @Test("A message with a value of the wrong kind is a failure or a notice, and the rest is sent")
+    func survivesWrongKinds() {
+        let plan = PlanText.plan(
+            """
+            {"pn_apns":{"aps":{},"excluded_devices":{"a":1},"pn_exceptions":"One","pn_push":[1,"a",[],{"targets":5},
+            {"targets":[7,[],{"topic":5},{"topic":"com.a","excluded_devices":[1,null,"B",""],"exclude_devices":true}]},
+            {"targets":{"topic":"com.b"},"version":2,"auth_method":[],"priority":{},"expiration":{}}]}}
+            """
+        )
+        #expect(plan.targets.map(\.topic) == ["com.a", "com.b"] && plan.targets.map(\.failure) == [nil, nil])
+        #expect(plan.targets.first?.exclusions == [Array("one".utf8), Array("b".utf8)])
+        #expect(plan.failures.map(\.reason) == Array(repeating: "MissingTopic", count: 6) + ["BadTopic"])
+        #expect(
+            Set(plan.notices.map(\.key)) == [
+                "excluded_devices", "pn_exceptions", "exclude_devices", "targets", "version", "auth_method", "priority",
+                "expiration",
+            ]
+        )
+    }
+
+    @Test(
+        "A gateway's object of another kind is a failure; null and an empty text are none",
+        arguments: ["1", "[]", "\"a\"", "true"]
+    )
+    func refusesOtherKinds(value: String) {
+        for (key, gateway) in [("pn_apns", Gateway.apns), ("pn_fcm", .fcm), ("pn_gcm", .fcm)] {
+            let plan = PlanText.plan(#"{"\#(key)":\#(value)}"#)
+            #expect(plan.targets.isEmpty && plan.failures.map(\.gateway) == [gateway] && plan.gateways == [gateway])
+            for absent in ["null", "\"\""] {
+                let plan = PlanText.plan(#"{"\#(key)":\#(absent)}"#)
+                #expect(plan.failures.isEmpty && plan.gateways.isEmpty && plan.notices.count == 1)
+            }
+        }
+    }
+
+    @Test("A text that is not JSON is a failure of the whole message")
+    func refusesBrokenText() {
+        let plan = PlanText.plan(#"{"pn_apns":{},"pn_debug":true"#)
+        #expect(
+            plan.failures.map(\.reason) == ["InvalidJSON"] && plan.failures.first?.gateway == nil && plan.isDebugAsked
+        )
+    }
+
+    @Test("Thousands of targets and failures are bounded")
+    func boundsTargets() {
+        let targets = (0..<3000).map { #"{"topic":"a\#($0)"}"# }.joined(separator: ",")
+        let plan = PlanText.plan(#"{"pn_apns":{"aps":{},"pn_push":[{"targets":[\#(targets)]}]}}"#)
+        #expect(plan.targets.count == 1000 && plan.failures.count == 100)
+        #expect(plan.failures.allSatisfy { $0.reason == "TooManyTargets" })
+    }
 }
