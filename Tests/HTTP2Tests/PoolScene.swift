@@ -22,14 +22,20 @@ final class PoolScene: HTTP2PoolHandler, HTTP2ServerConnectionHandler {
     var respond: (HTTP2ServerConnection, HTTP2ServerRequest) -> Void = { connection, request in
         try? connection.respond(request.streamID, status: 200)
     }
-    private let serverTLS: TLSServerContext
-    private let clientTLS: TLSClientContext
+    /// The server's certificate and key.
+    let certifiedKey: CertifiedKey
+    let serverTLS: TLSServerContext
+    var clientTLS: TLSClientContext
 
     init(on loop: EventLoop, protocols: [String] = ["h2"]) throws {
         self.loop = loop
         let authority = try CertificateAuthority(name: "HTTP/2 tests")
-        let key = try authority.issue(hosts: ["127.0.0.1"])
-        serverTLS = try TLSServerContext(certificateChainPEM: key.chainPEM, keyPEM: key.keyPEM, alpn: protocols)
+        certifiedKey = try authority.issue(hosts: ["127.0.0.1"])
+        serverTLS = try TLSServerContext(
+            certificateChainPEM: certifiedKey.chainPEM,
+            keyPEM: certifiedKey.keyPEM,
+            alpn: protocols
+        )
         clientTLS = try TLSClientContext(extraCA: authority.certificatePEM, alpn: ["h2"])
     }
 
