@@ -150,3 +150,26 @@ private final class EventForwarder: RedisSubscriptionHandler {
         continuation.yield(.lost(error))
     }
 }
+
+/// Collects the replies of several commands, and tells them when the last one has come.
+final class ReplyCollection {
+    private var replies: [RESPValue] = []
+    private var missing: Int
+    private var error: RedisError?
+    private let done: (Result<[RESPValue], RedisError>) -> Void
+
+    init(count: Int, _ done: @escaping (Result<[RESPValue], RedisError>) -> Void) {
+        missing = count
+        self.done = done
+    }
+
+    func add(_ reply: Result<RESPValue, RedisError>) {
+        switch reply {
+        case .success(let value): replies.append(value)
+        case .failure(let failure): error = error ?? failure
+        }
+        missing -= 1
+        guard missing == 0 else { return }
+        done(error.map { .failure($0) } ?? .success(replies))
+    }
+}

@@ -67,6 +67,17 @@ package final class RedisClient: Sendable {
         try await perform { core, done in core.whenReady(done) { $0.send(command, done) } }
     }
 
+    /// Sends commands together and waits for all replies; the first error reply is thrown.
+    package func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RESPValue] {
+        guard !commands.isEmpty else { return [] }
+        return try await perform { core, done in
+            core.whenReady(done) { connection in
+                let replies = ReplyCollection(count: commands.count, done)
+                for command in commands { connection.send(command, replies.add) }
+            }
+        }
+    }
+
     /// Sends commands as one transaction and waits for the array of their replies.
     @discardableResult
     package func transaction(_ commands: [RedisCommand]) async throws(RedisError) -> RESPValue {

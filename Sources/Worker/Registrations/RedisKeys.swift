@@ -1,0 +1,36 @@
+/// THE place where keys in Redis get their names; all begin with the prefix.
+///
+/// What stands in braces decides on the slot in a cluster: a channel's sets share one, and so do the queue's keys.
+package struct RedisKeys: Sendable {
+    private let prefix: [UInt8]
+
+    package init(prefix: String) {
+        self.prefix = Array(prefix.utf8)
+    }
+
+    // MARK: Registrations
+
+    /// The set of a channel's device tokens of one kind.
+    package func registrations(channel: [UInt8], kind: RegistrationKind) -> [UInt8] {
+        prefix + [UInt8(ascii: "{")] + channel + [UInt8(ascii: "}")] + kind.keySuffix
+    }
+
+    /// The sorted set of a device's channels of one kind; score: unix milliseconds of the last registration.
+    ///
+    /// `token` as it is sent: an APNs token in lower case.
+    package func device(token: [UInt8], kind: RegistrationKind) -> [UInt8] {
+        prefix + Array("device:{".utf8) + token + [UInt8(ascii: "}")] + kind.keySuffix
+    }
+
+    /// What all keys of a device begin with, for finding its kinds.
+    package func devicePrefix(token: [UInt8]) -> [UInt8] {
+        prefix + Array("device:{".utf8) + token + Array("}:".utf8)
+    }
+
+    // MARK: Queue
+
+    /// The stream that messages wait in: the inbox.
+    package var messages: [UInt8] { prefix + Array("{queue}:messages".utf8) }
+    /// The workers' control channel.
+    package var marks: [UInt8] { prefix + Array("{queue}:marks".utf8) }
+}
