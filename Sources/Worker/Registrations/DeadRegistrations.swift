@@ -1,0 +1,147 @@
+package import Redis
+
+/// Removes the registrations of a device that its provider calls dead: on every channel, if older than that finding.
+///
+/// The channel's set and the device's own key lie in different slots, so no transaction spans them. First the token
+/// leaves the channel's set, then the channel the device's key, unless it was registered again meanwhile: then the
+/// token is put back. So a registration that comes in between is never lost, and a crash leaves nothing that cannot be
+/// removed. Confined to the worker's loop.
+package final class DeadRegistrations {
+    package enum Result: Equatable {
+        /// The device is no longer registered on the channel.
+        case removed
+        /// The registration is newer than the provider's finding.
+        case kept
+        case failed(RedisError)
+    }
+
+    /// A registration to remove, if it is still no newer than this.
+    private struct Candidate {
+        let channel: [UInt8]
+        /// The registration's time as read; -1: the device's key does not know the channel.
+        let registered: Int64
+    }
+
+    /// KEYS: the device's key.
+    ///
+    /// ARGV: channel and newest time to remove, in turn. Answers the channels that are newer.
+    private static let forget = RedisScript(
+        """
+        local newer = {}
+        for i = 1, #ARGV, 2 do
+          local time = redis.call('ZSCORE', KEYS[1], ARGV[i])
+          if time then
+            if tonumber(time) <= tonumber(ARGV[i + 1]) then
+              redis.call('ZREM', KEYS[1], ARGV[i])
+            else
+              newer[#newer + 1] = ARGV[i]
+            end
+          end
+        end
+        return newer
+        """
+    )
+
+    private let redis: RedisConnection
+    private let keys: RedisKeys
+
+    package init(redis: RedisConnection, keys: RedisKeys) {
+        self.redis = redis
+        self.keys = keys
+    }
+
+    /// Removes a device that a push on `channel` was refused for.
+    ///
+    /// `member` is the set's member as stored. `deadSince`, in unix milliseconds, is when the provider found the device
+    /// dead; registrations since then stay. Nil: it does not say, and all go.
+    package func remove(
+        member: [UInt8],
+        kind: RegistrationKind,
+        channel: [UInt8],
+        deadSince: Int64?,
+        done: @escaping (Result) -> Void
+    ) {
+        let token = kind.tokenToSend(member)
+        var read = RedisCommand("ZRANGE")
+        read.append(keys.device(token: token, kind: kind))
+        for word in ["0", "-1", "WITHSCORES"] { read.append(word) }
+        redis.send(read) { [self] answer in
+            switch answer {
+            case .failure(let error): done(.failed(error))
+            case .success(let value):
+                let candidates = Self.candidates(value, channel: channel, deadSince: deadSince)
+                guard candidates.contains(where: { $0.channel == channel }) else {
+                    removeMembers([token], kind, candidates) { _ in done(.kept) }
+                    return
+                }
+                let members = token == member ? [token] : [token, member]
+                removeMembers(members, kind, candidates) { newer in
+                    done(newer.map { $0.contains(channel) ? .kept : .removed })
+                }
+            }
+        }
+    }
+
+    private static func candidates(_ value: RESPValue, channel: [UInt8], deadSince: Int64?) -> [Candidate] {
+        let parts = value.elements ?? []
+        var isKnown = false
+        var candidates: [Candidate] = []
+        for index in stride(from: 0, to: parts.count - 1, by: 2) {
+            guard let name = parts[index].bytes else { continue }
+            let time = parts[index + 1].text.flatMap { Double($0) }.flatMap { Int64(exactly: $0.rounded()) } ?? 0
+            if name == channel { isKnown = true }
+            if let deadSince, time >= deadSince { continue }
+            candidates.append(Candidate(channel: name, registered: time))
+        }
+        if !isKnown { candidates.append(Candidate(channel: channel, registered: -1)) }
+        return candidates
+    }
+
+    /// Removes, and answers on which channels the device has been registered again meanwhile.
+    private func removeMembers(
+        _ members: [[UInt8]],
+        _ kind: RegistrationKind,
+        _ candidates: [Candidate],
+        done: @escaping (Removal) -> Void
+    ) {
+        guard let token = members.first, !candidates.isEmpty else { return done(.done(newer: [])) }
+        for candidate in candidates {
+            redis.send(change("SREM", candidate.channel, kind, members)) { _ in }
+        }
+        let arguments = candidates.flatMap { [$0.channel, Array(String($0.registered).utf8)] }
+        redis.evaluate(Self.forget, keys: [keys.device(token: token, kind: kind)], arguments: arguments) {
+            [self] answer in
+            switch answer {
+            case .failure(let error): done(.failed(error))
+            case .success(let value):
+                let newer = (value.elements ?? []).compactMap(\.bytes)
+                for channel in newer { redis.send(change("SADD", channel, kind, [token])) { _ in } }
+                done(.done(newer: newer))
+            }
+        }
+    }
+
+    private func change(
+        _ name: StaticString,
+        _ channel: [UInt8],
+        _ kind: RegistrationKind,
+        _ members: [[UInt8]]
+    ) -> RedisCommand {
+        var command = RedisCommand(name)
+        command.append(keys.registrations(channel: channel, kind: kind))
+        for member in members { command.append(member) }
+        return command
+    }
+
+    private enum Removal {
+        case done(newer: [[UInt8]])
+        case failed(RedisError)
+
+        func map(_ transform: ([[UInt8]]) -> Result) -> Result {
+            switch self {
+            case .done(let newer): transform(newer)
+            case .failed(let error): .failed(error)
+            }
+        }
+    }
+}
