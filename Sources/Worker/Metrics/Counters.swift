@@ -1,0 +1,52 @@
+/// What the worker counts.
+///
+/// Plain numbers, written only on the worker's loop.
+package struct Tallies: Equatable, Sendable {
+    package var sent = 0
+    package var removed = 0
+    package var errored = 0
+    package var expired = 0
+
+    mutating func count(_ outcome: Outcome) {
+        switch outcome {
+        case .sent: sent += 1
+        case .removed: removed += 1
+        case .errored: errored += 1
+        case .expired: expired += 1
+        }
+    }
+}
+
+/// The worker's counters.
+///
+/// Confined to the worker's loop.
+package final class Counters {
+    /// Messages heard without a push key.
+    package var ignored = 0
+    /// Push messages taken in.
+    package var accepted = 0
+    /// Messages with a push key that are no JSON.
+    package var invalid = 0
+    /// Messages over 1 MiB.
+    package var oversized = 0
+    /// Messages that could not be written to the queue, and were dropped since memory for them ran out.
+    package var dropped = 0
+    /// Queue entries that are no messages.
+    package var malformedEntries = 0
+    /// Messages all of whose pushes have an outcome.
+    package var completed = 0
+    /// Traces that could not be published.
+    package var lostTraces = 0
+    package var retries = 0
+    package private(set) var apns = Tallies()
+    package private(set) var fcm = Tallies()
+
+    package init() {}
+
+    package func count(_ outcome: Outcome, _ gateway: Gateway) {
+        switch gateway {
+        case .apns: apns.count(outcome)
+        case .fcm: fcm.count(outcome)
+        }
+    }
+}

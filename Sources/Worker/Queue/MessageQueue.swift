@@ -1,0 +1,231 @@
+package import Redis
+package import Transport
+
+/// The durable queue: the Redis stream `P{queue}:messages`, read as a consumer group.
+///
+/// Ingest adds messages here, as any program may; dispatch takes them from here and acknowledges each when all its
+/// pushes have an outcome. The stream's length is the number of unfinished messages. Confined to the worker's loop.
+package final class MessageQueue {
+    /// The consumer group of all workers.
+    package static let group = "pushbridge"
+    /// Entries asked for in one read.
+    static let maximumPerRead = 100
+    /// How long one read waits for entries, before it is asked again.
+    static let readPatience: Duration = .seconds(2)
+
+    private let loop: EventLoop
+    private let commands: RedisConnection
+    private let reader: RedisConnection
+    private let key: [UInt8]
+    private let consumer: String
+    private let log: Log
+    private let counters: Counters
+    private var acknowledgements = Acknowledgements()
+    private var isReading = false
+    /// Whether the consumer group was there when it was looked at last.
+    package private(set) var isReadable = false
+    private var isStopped = false
+
+    /// How many more messages may be taken.
+    package var room: () -> Int = { 0 }
+    /// The queue can be read, for the first time or again.
+    package var whenReading: () -> Void = {}
+    /// Takes a message on.
+    package var whenTaken: (QueuedMessage) -> Void = { _ in }
+
+    /// `reader` is a connection for this queue's blocking reads alone; `commands` may serve others as well.
+    package init(
+        loop: EventLoop,
+        commands: RedisConnection,
+        reader: RedisConnection,
+        keys: RedisKeys,
+        consumer: String,
+        counters: Counters,
+        log: Log
+    ) {
+        self.loop = loop
+        self.commands = commands
+        self.reader = reader
+        self.consumer = consumer
+        self.counters = counters
+        self.log = log
+        key = keys.messages
+    }
+
+    // MARK: Adding
+
+    /// Adds a message; the answer says whether Redis has it.
+    package func add(channel: [UInt8], message: [UInt8], _ done: @escaping (Result<RESPValue, RedisError>) -> Void) {
+        var command = RedisCommand("XADD", capacity: message.count + channel.count + 128)
+        command.append(key)
+        command.append("*")
+        command.append("channel")
+        command.append(channel)
+        command.append("message")
+        command.append(message)
+        commands.send(command, done)
+    }
+
+    // MARK: Taking
+
+    /// The reader connection is ready, or there is room again: takes what waits.
+    package func read() {
+        guard !isStopped, !isReading, reader.isReady else { return }
+        let count = min(room(), Self.maximumPerRead)
+        guard count > 0 else { return }
+        isReading = true
+        reader.send(readCommand(count: count), replyDeadline: Self.readPatience + .seconds(5)) { [self] result in
+            isReading = false
+            arrived(result)
+        }
+    }
+
+    private func readCommand(count: Int) -> RedisCommand {
+        var command = RedisCommand("XREADGROUP")
+        command.append("GROUP")
+        command.append(Self.group)
+        command.append(consumer)
+        command.append("COUNT")
+        command.append(count)
+        command.append("BLOCK")
+        command.append(Self.readPatience.wholeMilliseconds)
+        command.append("STREAMS")
+        command.append(key)
+        command.append(">")
+        return command
+    }
+
+    /// Takes no more messages.
+    package func stop() {
+        isStopped = true
+    }
+
+    private func arrived(_ result: Result<RESPValue, RedisError>) {
+        switch result {
+        case .success(.array(let streams)):
+            for stream in streams {
+                guard case .array(let parts) = stream, parts.count == 2, case .array(let entries) = parts[1] else {
+                    continue
+                }
+                for entry in entries { take(entry) }
+            }
+            read()
+        case .failure(.server("NOGROUP", _)):
+            createGroup()
+        case .failure(.server(_, let text)):
+            log.error("the queue cannot be read", ["error": text])
+            loop.schedule(after: .seconds(1)) { [weak self] in self?.read() }
+        case .success:
+            read()
+        case .failure:
+            break  // The connection was lost: `read` is called when it is ready again.
+        }
+    }
+
+    /// Makes the consumer group, and the stream with it, then reads.
+    ///
+    /// From the stream's start, so that entries which were added before any worker ran are served.
+    package func createGroup() {
+        reader.send(RedisCommand("XGROUP", ["CREATE", key, Self.group, "0", "MKSTREAM"])) { [self] result in
+            switch result {
+            case .success, .failure(.server("BUSYGROUP", _)):
+                isReadable = true
+                whenReading()
+                read()
+            case .failure(.server(_, let text)):
+                log.error("the queue's consumer group cannot be made", ["error": text])
+                loop.schedule(after: .seconds(1)) { [weak self] in self?.createGroup() }
+            case .failure: break  // The connection was lost: called again when it is ready.
+            }
+        }
+    }
+
+    private func take(_ value: RESPValue) {
+        switch QueueEntry(value) {
+        case .message(let message): whenTaken(message)
+        case .malformed(let entryID, let reason):
+            counters.malformedEntries += 1
+            let id = String(decoding: entryID, as: UTF8.self)
+            log.warning("a queue entry is no message and was dropped", ["entry": id, "reason": reason])
+            acknowledge(entryID)
+        case nil:
+            counters.malformedEntries += 1
+            log.warning("Redis gave a queue entry that is none")
+        }
+    }
+
+    // MARK: Acknowledging
+
+    /// Every push of the entry's message has an outcome: it leaves the queue.
+    ///
+    /// Sent at the end of the loop's turn.
+    package func acknowledge(_ entryID: [UInt8]) {
+        if acknowledgements.add(entryID) {
+            loop.atEndOfTurn { [weak self] in self?.sendAcknowledgements() }
+        }
+    }
+
+    /// Whether every finished message has left the queue.
+    package var isSettled: Bool { acknowledgements.isEmpty }
+
+    /// The command connection is ready: what was not confirmed is sent again, which does no harm.
+    package func commandsReady() {
+        acknowledgements.connectionLost()
+        sendAcknowledgements()
+    }
+
+    private func sendAcknowledgements() {
+        guard commands.isReady, let batch = acknowledgements.takeBatch() else { return }
+        var delete = RedisCommand("XDEL", capacity: 64 + 32 * batch.count)
+        delete.append(key)
+        var acknowledge = RedisCommand("XACK", capacity: 64 + 32 * batch.count)
+        acknowledge.append(key)
+        acknowledge.append(Self.group)
+        for entryID in batch {
+            delete.append(entryID)
+            acknowledge.append(entryID)
+        }
+        // Deleted before it is acknowledged: a crash between the two must not leave an entry that nobody reads.
+        commands.send(delete) { _ in }
+        commands.send(acknowledge) { [self] result in
+            if case .success = result { acknowledgements.confirmed(batch) }
+        }
+    }
+}
+
+/// Which finished entries Redis has yet to be told of.
+///
+/// A value type without I/O.
+package struct Acknowledgements {
+    private var fresh: [[UInt8]] = []
+    private var sent: [[[UInt8]]] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { fresh.isEmpty && sent.isEmpty }
+
+    /// Notes an entry; true when it is the first of a new batch.
+    package mutating func add(_ entryID: [UInt8]) -> Bool {
+        fresh.append(entryID)
+        return fresh.count == 1
+    }
+
+    /// The entries to tell Redis now.
+    package mutating func takeBatch() -> [[UInt8]]? {
+        guard !fresh.isEmpty else { return nil }
+        defer { fresh = [] }
+        sent.append(fresh)
+        return fresh
+    }
+
+    /// Redis has answered a batch; answers come in the order of the batches.
+    package mutating func confirmed(_ batch: [[UInt8]]) {
+        if let index = sent.firstIndex(of: batch) { sent.remove(at: index) }
+    }
+
+    /// Answers that are still out will not come: their batches are to be sent again.
+    package mutating func connectionLost() {
+        fresh = sent.flatMap { $0 } + fresh
+        sent = []
+    }
+}

@@ -1,0 +1,95 @@
+package import Redis
+package import Transport
+
+/// The worker's two connections to Redis for commands: one for all, one for the queue's blocking reads; and Redis'
+/// clock.
+///
+/// Tells when each is ready, keeps the clock, and tells when Redis refuses the worker for good. Confined to the loop.
+package final class RedisConnections {
+    /// How often Redis is asked for its time.
+    static let clockInterval: Duration = .seconds(10)
+
+    package let commands: RedisConnection
+    package let reader: RedisConnection
+    package var whenCommandsReady: () -> Void = {}
+    package var whenReaderReady: () -> Void = {}
+    /// Redis does not let us in: a sentence that says why.
+    package var whenRefused: (String) -> Void = { _ in }
+
+    private let loop: EventLoop
+    private let log: Log
+    private let watch: ConnectionWatch
+    private var clock = RedisClock()
+    private var clockTimer: LoopTimer?
+
+    package init(settings: RedisSettings, name: String, loop: EventLoop, log: Log) {
+        self.loop = loop
+        self.log = log
+        watch = ConnectionWatch()
+        commands = RedisConnection(settings, name: "\(name)-commands", on: loop, observer: watch)
+        reader = RedisConnection(settings, name: "\(name)-reader", on: loop, observer: watch)
+    }
+
+    /// Redis' time in unix milliseconds.
+    package var unixMilliseconds: Int64 {
+        clock.unixMilliseconds(at: loop.now, wall: loop.unixMilliseconds)
+    }
+
+    package func start() {
+        watch.owner = self
+        commands.start()
+        reader.start()
+    }
+
+    package func close() {
+        clockTimer?.cancel()
+        commands.close()
+        reader.close()
+    }
+
+    fileprivate func ready(_ connection: RedisConnection) {
+        guard connection === commands else { return whenReaderReady() }
+        log.info("connected to Redis")
+        askTime()
+        whenCommandsReady()
+    }
+
+    fileprivate func lost(_ connection: RedisConnection, error: RedisError) {
+        if error.isRefusal { return whenRefused("\(error)") }
+        guard connection === commands else { return }
+        log.warning("Redis cannot be reached; trying again", ["error": "\(error)"])
+    }
+
+    private func askTime() {
+        clockTimer?.cancel()
+        clockTimer = loop.schedule(after: Self.clockInterval) { [weak self] in self?.askTime() }
+        let asked = loop.now
+        commands.send(RedisCommand("TIME")) { [weak self] result in
+            guard let self, case .success(let value) = result, let seconds = value[0]?.integer,
+                let microseconds = value[1]?.integer
+            else { return }
+            let milliseconds = seconds * 1000 + microseconds / 1000
+            clock.note(unixMilliseconds: milliseconds, asked: asked, answered: loop.now)
+        }
+    }
+}
+
+/// Passes the connections' events on; apart from their owner, since connections are given their observer when made.
+private final class ConnectionWatch: RedisConnectionObserver {
+    weak var owner: RedisConnections?
+
+    func redisReady(_ connection: RedisConnection) { owner?.ready(connection) }
+
+    func redisLost(_ connection: RedisConnection, error: RedisError) { owner?.lost(connection, error: error) }
+}
+
+extension RedisError {
+    /// Whether trying again is of no use before the settings are mended.
+    package var isRefusal: Bool {
+        switch self {
+        case .authentication, .settings: true
+        case .server(let code, _): code == "NOPERM"
+        default: false
+        }
+    }
+}
