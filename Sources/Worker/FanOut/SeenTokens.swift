@@ -21,7 +21,7 @@ package struct SeenTokens: Sendable {
     }
 
     private mutating func grow() {
-        var larger = [UInt64](repeating: 0, count: max(1024, slots.count * 2))
+        var larger = [UInt64](repeating: 0, count: max(16, slots.count * 2))
         for hash in slots where hash != 0 {
             _ = Self.place(hash, into: &larger)
         }

@@ -1,0 +1,239 @@
+package import HTTP2
+package import Transport
+
+/// The way of pushes to one provider with one credential: what waits, what is in flight, what is tried again.
+///
+/// Takes pushes from the fan-out, sends them through the pool while it has capacity, reads the answers, and notes each
+/// push's outcome. Pushes of small targets go before those of big ones. Confined to the worker's loop.
+package final class Route {
+    /// Above this many waiting pushes of big targets the fan-out is asked to wait.
+    package static let maximumWaiting = 2048
+    /// How often a push that the provider did not process is sent again at once, before it waits like a retry.
+    static let maximumResends = 3
+
+    /// For logs: gateway, environment, credential.
+    package let name: String
+    private let provider: any Provider
+    private let loop: EventLoop
+    private let settlement: Settlement
+    private let log: Log
+    private var pool: HTTP2Pool?
+    private var small = FIFO<Push>()
+    private var bulk = FIFO<Push>()
+    private var inFlight = Slab<Push>()
+    private var retrying = 0
+    private var roomWaiters: [() -> Void] = []
+    private var isPumpPlanned = false
+    /// The pool refused a request and has not said that it has room.
+    private var isPoolFull = false
+    private var sweep: LoopTimer?
+
+    package init(name: String, provider: any Provider, settlement: Settlement, loop: EventLoop, log: Log) {
+        self.name = name
+        self.provider = provider
+        self.settlement = settlement
+        self.loop = loop
+        self.log = log
+    }
+
+    /// Opens the way.
+    ///
+    /// Connections are made when there is something to send.
+    package func open(to endpoint: Endpoint, tls: TLSClientContext, options: HTTP2Options) {
+        pool = HTTP2Pool(endpoint: endpoint, tls: tls, options: options, on: loop, handler: self)
+        provider.whenChanged = { [weak self] failure in self?.providerChanged(failure) }
+    }
+
+    /// Whether the fan-out may bring more pushes.
+    package var hasRoom: Bool { bulk.count + retrying < Self.maximumWaiting }
+
+    /// Pushes without an outcome.
+    package var unfinished: Int { small.count + bulk.count + inFlight.count + retrying }
+
+    /// Calls back once, when there is room again.
+    package func whenRoom(_ action: @escaping () -> Void) {
+        roomWaiters.append(action)
+    }
+
+    /// Takes pushes; those of big targets wait behind the others.
+    package func enqueue(_ pushes: [Push], isBulk: Bool) {
+        for push in pushes {
+            if isBulk { bulk.append(push) } else { small.append(push) }
+        }
+        planPump()
+    }
+
+    /// Ends the connections; pushes without an outcome keep none.
+    package func close() {
+        sweep?.cancel()
+        provider.close()
+        pool?.close()
+    }
+
+    // MARK: Sending
+
+    private func planPump() {
+        guard !isPumpPlanned else { return }
+        isPumpPlanned = true
+        loop.atEndOfTurn { [weak self] in
+            self?.isPumpPlanned = false
+            self?.pump()
+        }
+    }
+
+    private func pump() {
+        guard let pool else { return }
+        if small.isEmpty, bulk.isEmpty { return }
+        guard provider.isReady else { return waitForProvider() }
+        while !isPoolFull, let push = small.popFirst() {
+            if !send(push, through: pool) { small.prepend(push) }
+        }
+        while !isPoolFull, let push = bulk.popFirst() {
+            if !send(push, through: pool) { bulk.prepend(push) }
+        }
+        if !small.isEmpty || !bulk.isEmpty { planSweep() }
+        callRoomWaiters()
+    }
+
+    /// Sends a push, or ends it when its time is over; false when the pool is full.
+    private func send(_ push: Push, through pool: HTTP2Pool) -> Bool {
+        if settlement.isExpired(push) {
+            settlement.expire(push)
+            return true
+        }
+        let tag = inFlight.insert(push)
+        if pool.submit(provider.request(for: push), tag: tag) { return true }
+        _ = inFlight.remove(tag)
+        isPoolFull = true
+        return false
+    }
+
+    private func callRoomWaiters() {
+        guard !roomWaiters.isEmpty, hasRoom else { return }
+        let waiters = roomWaiters
+        roomWaiters = []
+        for waiter in waiters { waiter() }
+    }
+
+    /// While pushes wait and nothing can be sent, those whose time ran out are ended once a second.
+    private func planSweep() {
+        guard sweep == nil else { return }
+        pool?.connectIfNeeded()
+        sweep = loop.schedule(after: .seconds(1)) { [weak self] in
+            guard let self else { return }
+            sweep = nil
+            for push in small.removeAll(where: settlement.isExpired) + bulk.removeAll(where: settlement.isExpired) {
+                settlement.expire(push)
+            }
+            pump()
+        }
+    }
+
+    private func waitForProvider() {
+        if let failure = provider.failure { providerChanged(failure) } else { planSweep() }
+    }
+
+    private func providerChanged(_ failure: TargetEnding?) {
+        guard let failure else { return planPump() }
+        for push in small.removeAll(where: { _ in true }) + bulk.removeAll(where: { _ in true }) {
+            settlement.end(push, failure)
+        }
+        callRoomWaiters()
+    }
+
+    // MARK: Trying again
+
+    private func retry(_ push: Push, after delay: Duration) {
+        retrying += 1
+        loop.schedule(after: delay) { [weak self] in
+            guard let self else { return }
+            retrying -= 1
+            small.append(push)
+            planPump()
+        }
+    }
+
+    private func resend(_ push: Push, reason: String) {
+        var push = push
+        push.resends += 1
+        guard push.resends > Self.maximumResends else {
+            small.append(push)
+            return planPump()
+        }
+        retryUnlessLate(push, reason: reason, status: nil, asked: nil)
+    }
+
+    private func retryUnlessLate(_ push: Push, reason: String, status: Int?, asked: Duration?) {
+        var push = push
+        guard let delay = settlement.retryDelay(of: push, status: status, asked: asked) else {
+            return settlement.giveUp(push, status: status, reason: reason)
+        }
+        settlement.traceRetry(push, status: status, reason: reason, after: delay)
+        push.attempt += 1
+        retry(push, after: delay)
+    }
+
+    // MARK: Answers
+
+    private func settle(_ push: Push, _ verdict: Verdict, _ response: HTTP2Response) {
+        switch verdict {
+        case .sent:
+            settlement.sent(push, status: response.status) { self.provider.name(of: response, for: push) }
+        case .removeDevice(let reason, let deadSince):
+            settlement.remove(push, status: response.status, reason: reason, deadSince: deadSince)
+        case .doubtful(let reason):
+            settlement.removeDoubtful(push, status: response.status, reason: reason)
+        case .failed(let reason):
+            settlement.fail(push, status: response.status, reason: reason)
+        case .credential(let reason, let action):
+            credentialRefused(push, reason: reason, action: action, status: response.status)
+        case .retry(let reason, let after, _):
+            retryUnlessLate(push, reason: reason, status: response.status, asked: after)
+        }
+    }
+
+    private func credentialRefused(_ push: Push, reason: String, action: Verdict.CredentialAction, status: Int) {
+        guard action == .refreshToken, !push.isRefreshed, provider.refreshCredential(reason: reason) else {
+            log.error("the provider refuses the credential", ["route": name, "reason": reason])
+            return settlement.fail(push, status: status, reason: reason)
+        }
+        var push = push
+        push.isRefreshed = true
+        small.append(push)
+        planPump()
+    }
+}
+
+extension Route: HTTP2PoolHandler {
+    package func poolHasCapacity(_ pool: HTTP2Pool) {
+        isPoolFull = false
+        planPump()
+    }
+
+    package func pool(_ pool: HTTP2Pool, request tag: Int, answered response: HTTP2Response) {
+        guard let push = inFlight.remove(tag) else { return }
+        settle(push, provider.verdict(on: response, for: push), response)
+        callRoomWaiters()
+    }
+
+    package func pool(_ pool: HTTP2Pool, request tag: Int, failed failure: HTTP2Failure) {
+        guard let push = inFlight.remove(tag) else { return }
+        switch failure {
+        case .notProcessed(let reason): resend(push, reason: reason)
+        case .unanswered(let reason): retryUnlessLate(push, reason: reason, status: nil, asked: nil)
+        }
+        callRoomWaiters()
+    }
+
+    package func pool(_ pool: HTTP2Pool, event: HTTP2PoolEvent) {
+        switch event {
+        case .connected(let streams): log.info("connected to the provider", ["route": name, "streams": streams])
+        case .connectFailed(let reason, let pause):
+            log.warning("the provider cannot be reached", ["route": name, "reason": reason, "again_ms": pause])
+        case .goAway(let goAway):
+            let words = String(decoding: goAway.debugData, as: UTF8.self)
+            log.info("the provider ends a connection", ["route": name, "code": "\(goAway.errorCode)", "words": words])
+        case .closed(let reason): log.info("a connection to the provider has ended", ["route": name, "reason": reason])
+        }
+    }
+}

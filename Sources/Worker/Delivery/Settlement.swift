@@ -1,0 +1,171 @@
+import Transport
+
+/// Turns what happened to a push into its outcome: registrations, traces, counters, the tally of its target.
+///
+/// One for each route, since the brake looks at one credential's and environment's answers. Confined to the worker's
+/// loop.
+package final class Settlement {
+    private let registrations: DeadRegistrations
+    private let counters: Counters
+    private let retryPolicy: RetryPolicy
+    /// Redis' time in unix milliseconds.
+    private let now: () -> Int64
+    private let log: Log
+    private let routeName: String
+    private var brake: RemovalBrake
+    private var isBraking = false
+
+    package init(
+        routeName: String,
+        registrations: DeadRegistrations,
+        counters: Counters,
+        retryPolicy: RetryPolicy,
+        brake: RemovalBrake,
+        now: @escaping () -> Int64,
+        log: Log
+    ) {
+        self.routeName = routeName
+        self.registrations = registrations
+        self.counters = counters
+        self.retryPolicy = retryPolicy
+        self.brake = brake
+        self.now = now
+        self.log = log
+    }
+
+    // MARK: Time to live
+
+    /// Whether the push's time to live has run out.
+    package func isExpired(_ push: Push) -> Bool {
+        now() >= push.run.target.deadline
+    }
+
+    /// Ends a push that was not sent in time.
+    package func expire(_ push: Push) {
+        push.run.deviceTrace()?.expired(push.run.target, device: push.token)
+        finish(push, .expired)
+    }
+
+    // MARK: Answers
+
+    /// The provider accepted the push; its name is asked for only where it is traced.
+    package func sent(_ push: Push, status: Int, name: () -> AcceptedName) {
+        brake.note(doubtful: false)
+        if let trace = push.run.deviceTrace(isSent: true) {
+            trace.sent(push.run.target, device: push.token, status: status, name: name())
+        }
+        finish(push, .sent)
+    }
+
+    /// It failed for good.
+    package func fail(_ push: Push, status: Int?, reason: String, text: String? = nil) {
+        brake.note(doubtful: false)
+        end(push, status: status, reason: reason, text: text)
+    }
+
+    /// Ends a push that waited, with its route's failure.
+    package func end(_ push: Push, _ ending: TargetEnding) {
+        switch ending {
+        case .expired: expire(push)
+        case .failed(let reason, let text): end(push, status: nil, reason: reason, text: text)
+        }
+    }
+
+    /// The provider says that the device is gone: since a time in unix milliseconds, or for ever.
+    package func remove(_ push: Push, status: Int, reason: String, deadSince: Int64?) {
+        brake.note(doubtful: false)
+        removeRegistration(push, status: status, reason: reason, deadSince: deadSince)
+    }
+
+    /// The provider does not know the token: a dead one, or the wrong environment or topic.
+    package func removeDoubtful(_ push: Push, status: Int, reason: String) {
+        brake.note(doubtful: true)
+        guard brake.allowsRemoval else {
+            noteBraking()
+            let text = "\(reason): kept its registration; wrong environment or topic?"
+            return end(push, status: status, reason: reason, text: text)
+        }
+        if isBraking {
+            isBraking = false
+            log.info("doubtful registrations are removed again", ["route": routeName])
+        }
+        removeRegistration(push, status: status, reason: reason, deadSince: nil)
+    }
+
+    // MARK: Retries
+
+    /// How long to wait before the next attempt; nil: there is none.
+    package func retryDelay(of push: Push, status: Int?, asked: Duration?) -> Duration? {
+        guard !push.run.target.isSingleAttempt else { return nil }
+        let left = Duration.milliseconds(push.run.target.deadline - now())
+        return retryPolicy.delay(
+            afterAttempt: push.attempt,
+            gateway: push.run.target.gateway,
+            status: status,
+            retryAfter: asked,
+            timeLeft: left
+        )
+    }
+
+    package func traceRetry(_ push: Push, status: Int?, reason: String, after delay: Duration) {
+        counters.retries += 1
+        push.run.deviceTrace()?.retry(
+            push.run.target,
+            device: push.token,
+            status: status,
+            reason: reason,
+            after: delay,
+            attempt: push.attempt
+        )
+    }
+
+    /// No further attempt: the time to live would run out first, or only one was wanted.
+    package func giveUp(_ push: Push, status: Int?, reason: String) {
+        guard !push.run.target.isSingleAttempt else { return end(push, status: status, reason: reason, text: nil) }
+        push.run.deviceTrace()?.expired(push.run.target, device: push.token, after: reason)
+        finish(push, .expired)
+    }
+
+    // MARK: Outcomes
+
+    private func removeRegistration(_ push: Push, status: Int, reason: String, deadSince: Int64?) {
+        registrations.remove(
+            member: push.stored ?? push.token,
+            kind: push.run.target.registrationKind,
+            channel: push.run.message.message.channel,
+            deadSince: deadSince
+        ) { [self] result in
+            switch result {
+            case .removed:
+                push.run.deviceTrace()?.removed(push.run.target, device: push.token, status: status, reason: reason)
+                finish(push, .removed)
+            case .kept:
+                let text = "\(reason): kept its registration, which is newer than the provider's finding"
+                end(push, status: status, reason: reason, text: text)
+            case .failed(let error):
+                let text = "\(reason): its registration could not be removed: \(error)"
+                log.warning("a dead registration could not be removed", ["route": routeName, "error": "\(error)"])
+                end(push, status: status, reason: reason, text: text)
+            }
+        }
+    }
+
+    private func end(_ push: Push, status: Int?, reason: String, text: String?) {
+        push.run.deviceTrace()?.error(push.run.target, device: push.token, status: status, reason: reason, text: text)
+        finish(push, .errored)
+    }
+
+    private func finish(_ push: Push, _ outcome: Outcome) {
+        counters.count(outcome, push.run.target.gateway)
+        push.run.finish(outcome)
+    }
+
+    private func noteBraking() {
+        guard !isBraking else { return }
+        isBraking = true
+        log.warning(
+            "registrations that the provider does not know are kept: wrong environment or topic?",
+            ["route": routeName]
+        )
+    }
+}

@@ -1,0 +1,143 @@
+import Redis
+package import Transport
+
+/// START HERE: the worker.
+///
+/// Builds the parts, runs them, stops them.
+///
+/// A message's way is `Ingest` → `MessageQueue` → `Dispatcher` with its `Plan` → `FanOut` → `Route` → `Settlement`;
+/// each knows only the next. All parts are confined to one event loop, which never waits.
+package final class Worker {
+    /// How a worker ended.
+    package enum Ending: Equatable, Sendable {
+        /// It was asked to, and everything in flight had its outcome.
+        case clean
+        /// The deadline for that ran out first; what is left stays in the queue.
+        case unfinished(messages: Int)
+        /// It cannot work: a sentence that says why.
+        case failed(String)
+    }
+
+    package let counters = Counters()
+    private let loop: EventLoop
+    private let log: Log
+    private let redis: RedisConnections
+    private let queue: MessageQueue
+    private let routes: Routes
+    private let fanOut: FanOut
+    private let dispatcher: Dispatcher
+    private let ingest: Ingest
+    private let subscription: RedisSubscription
+    private var hasSaidReady = false
+    private var whenStopped: ((Ending) -> Void)?
+
+    /// Builds the parts on their loop; nothing is connected yet.
+    package init(settings: Settings, loop: EventLoop, log: Log) throws {
+        self.loop = loop
+        self.log = log
+        let keys = RedisKeys(prefix: settings.prefix)
+        let name = ConsumerName.make()
+        let redis = RedisConnections(settings: settings.redis, name: name, loop: loop, log: log)
+        let now = { redis.unixMilliseconds }
+        let debugChannel = DebugChannel(settings.debugChannel)
+        self.redis = redis
+        queue = MessageQueue(
+            loop: loop,
+            commands: redis.commands,
+            reader: redis.reader,
+            keys: keys,
+            consumer: name,
+            counters: counters,
+            log: log
+        )
+        let traces = TracePublisher(
+            redis: redis.commands,
+            channel: debugChannel,
+            mode: settings.debug,
+            now: now,
+            counters: counters
+        )
+        let registrations = DeadRegistrations(redis: redis.commands, keys: keys)
+        let surroundings = RouteSurroundings(
+            loop: loop,
+            log: log,
+            registrations: registrations,
+            counters: counters,
+            now: now
+        )
+        routes = try Routes(settings, in: surroundings)
+        fanOut = FanOut(redis: redis.commands, keys: keys)
+        dispatcher = Dispatcher(
+            queue: queue,
+            fanOut: fanOut,
+            routes: routes,
+            traces: traces,
+            planSettings: settings.plan,
+            counters: counters,
+            now: now,
+            log: log
+        )
+        let filter = IngestFilter(debugChannel: debugChannel, marks: keys.marks)
+        ingest = Ingest(loop: loop, queue: queue, filter: filter, traces: traces, counters: counters, log: log)
+        subscription = RedisSubscription(
+            settings.redis,
+            name: "\(name)-subscription",
+            patterns: settings.channels.map { Array($0.utf8) },
+            on: loop,
+            handler: ingest
+        )
+    }
+
+    /// Connects and serves until ``stop(within:)``; `whenStopped` is called once, on the loop.
+    package func start(whenStopped: @escaping (Ending) -> Void) {
+        loop.preconditionOnLoop()
+        self.whenStopped = whenStopped
+        redis.whenCommandsReady = { [unowned self] in
+            queue.commandsReady()
+            ingest.queueReady()
+            fanOut.redisReady()
+        }
+        redis.whenReaderReady = { [unowned self] in queue.createGroup() }
+        redis.whenRefused = { [unowned self] reason in end(.failed(reason)) }
+        ingest.whenRefused = { [unowned self] reason in end(.failed(reason)) }
+        queue.whenReading = { [unowned self] in sayReady() }
+        ingest.whenSubscribed = { [unowned self] in sayReady() }
+        redis.start()
+        subscription.start()
+    }
+
+    /// Stops cleanly: hears and takes no more, finishes what is in flight, and ends within the deadline.
+    ///
+    /// In this order, so that nothing new comes in while the rest goes out: subscription, queue, pushes, connections.
+    package func stop(within deadline: Duration) {
+        loop.preconditionOnLoop()
+        subscription.close()
+        queue.stop()
+        log.info("stopping", ["messages": dispatcher.unfinished])
+        waitForDrain(until: loop.now + deadline)
+    }
+
+    /// Logged once, when messages are heard and the queue is read.
+    private func sayReady() {
+        guard !hasSaidReady, subscription.isReady, queue.isReadable else { return }
+        hasSaidReady = true
+        log.info("ready: hears messages and serves the queue")
+    }
+
+    private func waitForDrain(until deadline: LoopInstant) {
+        let isDrained = dispatcher.unfinished == 0 && ingest.isSettled && queue.isSettled
+        if isDrained { return end(.clean) }
+        if loop.now >= deadline { return end(.unfinished(messages: dispatcher.unfinished)) }
+        loop.schedule(after: .milliseconds(10)) { [weak self] in self?.waitForDrain(until: deadline) }
+    }
+
+    private func end(_ ending: Ending) {
+        guard let whenStopped else { return }
+        self.whenStopped = nil
+        subscription.close()
+        queue.stop()
+        for route in routes.all { route.close() }
+        redis.close()
+        whenStopped(ending)
+    }
+}
