@@ -1,3 +1,4 @@
+import Transport
 import Worker
 
 /// `pushbridge worker`: hears messages, sends pushes, until it is told to stop.
@@ -12,6 +13,41 @@ enum WorkerCommand: Command {
     )
 
     static func run(_ invocation: Invocation) throws -> ExitCode {
-        throw CommandError("this build has no worker yet")
+        Signals.block()
+        for warning in invocation.settings.warnings { invocation.log.warning("unwise setting", ["why": warning]) }
+        let loop = try EventLoop()
+        let worker = try Worker(settings: invocation.settings, loop: loop, log: invocation.log)
+        var ending: Worker.Ending?
+        worker.start {
+            ending = $0
+            loop.stop()
+        }
+        var isStopping = false
+        let signals = try Signals(on: loop) { signal in
+            guard signal != .hangUp else { return }
+            if isStopping { return loop.stop() }
+            isStopping = true
+            worker.stop(within: invocation.settings.drain)
+        }
+        loop.run()
+        signals.close()
+        return exitCode(of: ending, log: invocation.log)
+    }
+
+    private static func exitCode(of ending: Worker.Ending?, log: Log) -> ExitCode {
+        switch ending {
+        case .clean:
+            log.info("stopped")
+            return .good
+        case .unfinished(let messages):
+            log.warning("stopped before all was done; the rest stays in the queue", ["messages": messages])
+            return .good
+        case .failed(let reason):
+            log.error("the worker cannot work", ["reason": reason])
+            return .failed
+        case nil:
+            log.warning("ended at once by a second signal; what is not done stays in the queue")
+            return .failed
+        }
     }
 }
