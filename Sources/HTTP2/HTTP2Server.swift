@@ -50,6 +50,10 @@ package final class HTTP2Server {
 }
 
 extension HTTP2Server: HTTP2ServerConnectionHandler {
+    package func connectionOpened(_ connection: HTTP2ServerConnection) {
+        handler?.connectionOpened(connection)
+    }
+
     package func connection(_ connection: HTTP2ServerConnection, received request: HTTP2ServerRequest) {
         handler?.connection(connection, received: request)
     }

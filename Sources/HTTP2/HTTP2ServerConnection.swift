@@ -2,6 +2,8 @@ package import Transport
 
 /// What a server connection tells its owner; all calls are on its loop.
 package protocol HTTP2ServerConnectionHandler: AnyObject {
+    /// The connection stands; before any other call about it.
+    func connectionOpened(_ connection: HTTP2ServerConnection)
     /// A request is complete; only on connections that keep requests.
     func connection(_ connection: HTTP2ServerConnection, received request: HTTP2ServerRequest)
     /// A request is complete; only on connections that do not keep requests.
@@ -11,6 +13,7 @@ package protocol HTTP2ServerConnectionHandler: AnyObject {
 }
 
 extension HTTP2ServerConnectionHandler {
+    package func connectionOpened(_ connection: HTTP2ServerConnection) {}
     package func connection(_ connection: HTTP2ServerConnection, received request: HTTP2ServerRequest) {}
     package func connection(_ connection: HTTP2ServerConnection, receivedOn streamID: Int32) {}
     package func connectionClosed(_ connection: HTTP2ServerConnection) {}
@@ -36,6 +39,8 @@ package struct HTTP2ServerOptions: Sendable {
 package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSessionHandler {
     /// For the owner's own use, to tell connections apart.
     package var identifier = 0
+    /// For the owner's own use: what it remembers of the connection.
+    package var companion: AnyObject?
     /// Cleared with the last call to it.
     package private(set) var handler: (any HTTP2ServerConnectionHandler)?
 
@@ -115,6 +120,10 @@ package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSession
     /// Reads no more and answers nothing, PINGs neither, as if the network had gone.
     package func goSilent() { stream.pauseReading() }
 
+    package func byteStreamConnected(_ stream: ByteStream) {
+        handler?.connectionOpened(self)
+    }
+
     package func byteStream(_ stream: ByteStream, received bytes: RawSpan) {
         do {
             try session?.receive(bytes)
@@ -133,6 +142,7 @@ package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSession
         let last = handler
         handler = nil
         last?.connectionClosed(self)
+        companion = nil
     }
 
     package func session(_ session: HTTP2ServerSession, received request: HTTP2ServerRequest) {
