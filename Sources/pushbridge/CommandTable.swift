@@ -3,6 +3,13 @@ enum CommandTable {
     static var all: [any Command.Type] {
         [
             WorkerCommand.self,
+            DevicesAddCommand.self,
+            DevicesRemoveCommand.self,
+            DevicesListCommand.self,
+            DevicesReplaceCommand.self,
+            DevicesOnCommand.self,
+            PublishCommand.self,
+            TailCommand.self,
             DemoCommand.self,
         ]
     }

@@ -13,7 +13,7 @@ extension RegistrationKind {
     /// The kind for an environment and a topic as people write them.
     package static func apns(environment: String, topic: String) throws(RegistrationRefusal) -> RegistrationKind {
         let name = environment.lowercased()
-        // What iOS calls its development environment in an app's entitlements elsewhere.
+        // `sandbox` is what Apple's host for development is called.
         guard let known = APNsEnvironment(rawValue: name == "sandbox" ? "development" : name) else {
             let shown = Printable.value(environment)
             throw RegistrationRefusal("the environment is \"\(shown)\", and may be development or production")

@@ -2,9 +2,10 @@ package import Redis
 
 /// The registrations of devices, for commands and the HTTP interface: adds, removes, lists, moves.
 ///
-/// A channel's set and a device's own key lie in different slots, so no transaction spans them. To add, the device's key
-/// is written first; to remove, the channel's set. So whatever ends half-way can be done again, and a token never
-/// stands in a set without the way to find it. Any task. Each call is idempotent. Redis' clock dates registrations.
+/// A channel's set and a device's own key lie in different slots, so no transaction spans them. To add, the device's
+/// key is written first; to remove, the channel's set. So what ends half-way can be done again, and a token that was
+/// registered here never stands in a set without the way to find it. Any task. Each call is idempotent. Redis' clock
+/// dates registrations.
 package struct RegistrationStore: Sendable {
     /// What a call did on one channel.
     package struct Change: Equatable, Sendable {
