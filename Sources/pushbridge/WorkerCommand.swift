@@ -14,7 +14,6 @@ enum WorkerCommand: Command {
 
     static func run(_ invocation: Invocation) throws -> ExitCode {
         Signals.block()
-        for warning in invocation.settings.warnings { invocation.log.warning("unwise setting", ["why": warning]) }
         let loop = try EventLoop()
         let worker = try Worker(settings: invocation.settings, loop: loop, log: invocation.log)
         var ending: Worker.Ending?

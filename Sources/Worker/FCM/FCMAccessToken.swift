@@ -40,7 +40,7 @@ package struct FCMAccessToken: Sendable {
     private static let refusalPause: Int64 = 60_000
     private static let longestPause: Int64 = 60_000
     /// FCM's refusals of the old token may come this long after a new one.
-    private static let refreshGrace: Int64 = 60_000
+    private static let refreshGrace: Int64 = 10_000
 
     private var header: [UInt8] = []
     private var fetchedAt: Int64 = .min

@@ -92,11 +92,11 @@ import Worker
         state.refuse(now: 0)
         #expect(state.next(now: 0) == .none)
         state.fetched(.token(token, expiresIn: 3600), now: 0, random: 0)
-        state.refuse(now: 59_000)
-        #expect(state.authorization(now: 59_000) == header)
-        state.refuse(now: 61_000)
-        #expect(state.authorization(now: 61_000) == nil)
-        #expect(state.next(now: 61_000) == .fetch)
+        state.refuse(now: 9000)
+        #expect(state.authorization(now: 9000) == header)
+        state.refuse(now: 11_000)
+        #expect(state.authorization(now: 11_000) == nil)
+        #expect(state.next(now: 11_000) == .fetch)
     }
 }
 
