@@ -103,7 +103,13 @@ struct SettingsReader {
             add(problem: "\(value.place) is not text in UTF-8; it may be \(setting.allowed)")
             return nil
         }
-        guard value.path != nil else { return (value, text) }
+        guard value.path != nil else {
+            guard !text.isEmpty else {
+                add(problem: "\(value.place) is empty; it may be \(setting.allowed)")
+                return nil
+            }
+            return (value, text)
+        }
         let trimmed = Self.trimmed(text)
         guard !trimmed.isEmpty else {
             add(problem: "\(value.place) names a file that is empty; it may be \(setting.allowed)")

@@ -240,6 +240,13 @@ struct SettingsInput {
         #expect(problems == [#"--log (PUSHBRIDGE_LOG) is "loud"; it may be debug, info, warning or error"#])
     }
 
+    @Test("An empty flag is wrong, since somebody took the trouble to write it", arguments: SettingsTable.all)
+    func emptyFlags(setting: Setting) {
+        let flag = setting.flag ?? setting.fileFlag
+        let problems = SettingsInput(flags: [flag: ""]).problems()
+        #expect(problems.contains { $0.hasPrefix("--\(flag) (\(setting.variable)) ") }, "\(problems)")
+    }
+
     @Test("A setting and its file together are one too many")
     func twice() {
         let input = SettingsInput(environment: ["PUSHBRIDGE_LOG": "info", "PUSHBRIDGE_LOG_FILE": "/p"])
