@@ -16,12 +16,12 @@ let strict: [SwiftSetting] = [
 ///
 /// Their module maps name the library to link; `pkg-config` is not used, since
 /// hiredis' flags there are refused by the package manager.
-let libraries: [Target] = ["CLinux", "CHiredis", "COpenSSL", "CNghttp2", "CCurl"].map {
+let libraries: [Target] = ["CLinux", "CHiredis", "COpenSSL", "CNghttp2", "CCurl", "CMicrohttpd"].map {
     .systemLibrary(name: $0)
 }
 
 let parts: [Target] = [
-    .target(name: "Transport", dependencies: ["CLinux", "COpenSSL", "CCurl"], swiftSettings: strict),
+    .target(name: "Transport", dependencies: ["CLinux", "COpenSSL", "CCurl", "CMicrohttpd"], swiftSettings: strict),
     .target(name: "Encoding", dependencies: ["COpenSSL"], swiftSettings: strict),
     .target(name: "Redis", dependencies: ["Transport", "CHiredis"], swiftSettings: strict),
     .target(name: "HTTP2", dependencies: ["Transport", "CNghttp2"], swiftSettings: strict),

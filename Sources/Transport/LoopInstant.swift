@@ -57,3 +57,10 @@ package func currentUnixMilliseconds() -> Int64 {
     unsafe clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
 }
+
+/// Microseconds since 1970 by the system's wall clock.
+package func currentUnixMicroseconds() -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
+}
