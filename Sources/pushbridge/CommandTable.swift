@@ -10,6 +10,7 @@ enum CommandTable {
             DevicesOnCommand.self,
             PublishCommand.self,
             TailCommand.self,
+            SimulatorCommand.self,
             DemoCommand.self,
         ]
     }

@@ -1,0 +1,74 @@
+import Encoding
+import Transport
+
+/// The control interface: what came, and how to answer from now on.
+///
+/// `GET /received` (JSON lines), `GET /stats`, `POST /reset`, `POST /script` (a JSON array of rules), `POST
+/// /connections/drop`, `POST /connections/goaway`, `POST /connections/streams?limit=N`. Called on the HTTP server's
+/// threads.
+struct ControlCommands: Sendable {
+    private static let deadline = Duration.seconds(30)
+
+    let state: LoopConfined<StandInState>
+    let loop: EventLoop
+
+    func answer(_ request: HTTPServerRequest) -> HTTPServerResponse {
+        let answer = loop.wait(within: Self.deadline) { perform(request, state.value) }
+        return answer ?? Self.text(503, "the simulator does not answer")
+    }
+
+    private func perform(_ request: HTTPServerRequest, _ state: StandInState) -> HTTPServerResponse {
+        switch (request.method, request.path) {
+        case ("GET", "/received"):
+            return HTTPServerResponse(status: 200, contentType: "application/x-ndjson", body: state.oracle.text)
+        case ("GET", "/stats"):
+            return HTTPServerResponse(status: 200, contentType: "application/json", body: Self.statistics(state))
+        case ("POST", "/reset"):
+            state.oracle.reset()
+            state.script = Script()
+            state.counts = [:]
+        case ("POST", "/script"):
+            return setScript(request.body, state)
+        case ("POST", "/connections/drop"):
+            for connection in state.connections { connection.drop() }
+        case ("POST", "/connections/goaway"):
+            for connection in state.connections { connection.goAway(debugData: request.body) }
+        case ("POST", "/connections/streams"):
+            guard let limit = request.query.first(where: { $0.name == "limit" }).flatMap({ UInt32($0.value) }) else {
+                return Self.text(400, "limit must be a number of streams")
+            }
+            for connection in state.connections { connection.setStreamLimit(limit) }
+        default:
+            return Self.text(404, "there is no \(request.method) \(Printable.value(request.path)) here")
+        }
+        return Self.text(200, "done")
+    }
+
+    private func setScript(_ body: [UInt8], _ state: StandInState) -> HTTPServerResponse {
+        do throws(Script.Fault) {
+            state.script = try Script(body)
+            return Self.text(200, "done")
+        } catch {
+            return Self.text(400, error.description)
+        }
+    }
+
+    private static func statistics(_ state: StandInState) -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        for name in ["apns", "fcm", "token"] {
+            json.key(name)
+            json.integer(state.counts[name] ?? 0)
+        }
+        json.key("connections")
+        json.integer(state.connections.count)
+        json.key("forgotten")
+        json.integer(state.oracle.forgotten)
+        json.endObject()
+        return json.bytes
+    }
+
+    private static func text(_ status: Int, _ text: String) -> HTTPServerResponse {
+        HTTPServerResponse(status: status, contentType: "text/plain; charset=utf-8", body: Array((text + "\n").utf8))
+    }
+}

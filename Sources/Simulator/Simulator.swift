@@ -1,0 +1,110 @@
+import Encoding
+import HTTP2
+package import Transport
+
+/// Stand-ins for APNs in both environments, FCM, and Google's token endpoint, over real TLS and HTTP/2.
+///
+/// START HERE in this target: each connection is a ``StandInConnection``, whose ``StandInService`` decides on the
+/// answer: the checks of `Faithful/` first, then the user's ``Script``. What came is kept in the ``Oracle``. The
+/// control interface is plain HTTP on the loopback address. Confined to one loop; only the control interface's threads
+/// hop onto it.
+package final class Simulator {
+    package let credentials: SimulatorCredentials
+    package let options: SimulatorOptions
+
+    private let loop: EventLoop
+    private let state: StandInState
+    private let tokenService: TokenStandIn
+    private var servers: [StandInServer] = []
+    private var control: HTTPServer?
+
+    /// Listens at once; loop only.
+    package init(
+        options: SimulatorOptions,
+        credentials: SimulatorCredentials,
+        on loop: EventLoop
+    ) throws {
+        loop.preconditionOnLoop()
+        self.options = options
+        self.credentials = credentials
+        self.loop = loop
+        state = StandInState(options)
+        tokenService = TokenStandIn(state: state)
+        let tls = try Self.tls(options, credentials)
+        let check = APNsCheck(
+            tokens: APNsTokenCheck(
+                key: credentials.apnsKey,
+                keyID: credentials.apnsKeyID,
+                teamID: credentials.apnsTeamID
+            )
+        )
+        let production = APNsStandIn(environment: "production", check: check, state: state)
+        let development = APNsStandIn(environment: "development", check: check, state: state)
+        let fcm = FCMStandIn(projectID: credentials.projectID, tokens: tokenService, state: state)
+        try listen(production, options.ports.apnsProduction, tls, isLean: options.isLean)
+        try listen(development, options.ports.apnsDevelopment, tls, isLean: options.isLean)
+        try listen(fcm, options.ports.fcm, tls, isLean: options.isLean)
+        try listen(tokenService, options.ports.token, tls, isLean: false)
+        tokenService.check = TokenEndpointCheck(
+            key: credentials.serviceAccountKey,
+            clientEmail: credentials.clientEmail,
+            audience: tokenURL
+        )
+        let commands = ControlCommands(state: LoopConfined(state, on: loop), loop: loop)
+        control = try HTTPServer(host: options.address, port: options.ports.control, handler: commands.answer)
+    }
+
+    /// Ends all connections and listens no more; loop only.
+    package func close() {
+        for server in servers { server.close() }
+        control?.stop()
+    }
+
+    // MARK: Where it is
+
+    package var apnsProductionURL: String { url(of: 0) }
+    package var apnsDevelopmentURL: String { url(of: 1) }
+    package var fcmURL: String { url(of: 2) }
+    package var tokenURL: String { url(of: 3) + "/token" }
+    package var controlURL: String { "http://\(options.host):\(control?.port ?? 0)" }
+
+    private func url(of index: Int) -> String {
+        "https://\(options.host):\(servers[index].port)"
+    }
+
+    // MARK: What came
+
+    /// What was received, as JSON lines; loop only.
+    package var received: [UInt8] { state.oracle.text }
+
+    /// The answers from now on; loop only.
+    package func setScript(_ script: Script) { state.script = script }
+
+    private static func tls(_ options: SimulatorOptions, _ credentials: SimulatorCredentials) throws -> TLSServerContext
+    {
+        let names = options.host == "localhost" ? [] : [options.host]
+        let key = try credentials.authority.issue(hosts: ["localhost", "127.0.0.1", "::1"] + names)
+        return try TLSServerContext(certificateChainPEM: key.chainPEM, keyPEM: key.keyPEM, alpn: ["h2"])
+    }
+
+    private func listen(
+        _ service: any StandInService,
+        _ port: UInt16,
+        _ tls: TLSServerContext,
+        isLean: Bool
+    ) throws {
+        let answer = isLean && !options.isRecording ? try Self.leanAnswer(of: service, credentials) : nil
+        servers.append(
+            try StandInServer(service, port: port, tls: tls, leanAnswer: answer, state: state, on: loop)
+        )
+    }
+
+    private static func leanAnswer(
+        of service: any StandInService,
+        _ credentials: SimulatorCredentials
+    ) throws -> HTTP2ResponseTemplate {
+        guard service is FCMStandIn else { return try HTTP2ResponseTemplate(status: 200) }
+        let body = "{\"name\":\"projects/\(credentials.projectID)/messages/1\"}"
+        return try HTTP2ResponseTemplate(status: 200, headers: [StandInAnswer.json], body: Array(body.utf8))
+    }
+}

@@ -1,0 +1,95 @@
+import Encoding
+import Simulator
+import Transport
+import Worker
+
+/// `pushbridge simulator`: stand-ins for the providers, until it is told to stop.
+enum SimulatorCommand: Command {
+    static let specification = CommandSpecification(
+        name: "simulator",
+        summary: "stand-in for APNs, FCM and Google's token endpoint, over real TLS and HTTP/2",
+        options: [
+            Option("folder", "FOLDER", "where its certificate, its credentials and simulator.env are written (needed)"),
+            Option(
+                "host",
+                "NAME",
+                "the name that clients use; default: localhost. Another one is served on all addresses"
+            ),
+            Option("lean", nil, "answer at once with as little work as possible: nothing is checked, nothing is kept"),
+            Option("record", nil, "with --lean: keep what was received, and check it, after all"),
+            Option("delay-ms", "NUMBER", "how long each answer takes"),
+            Option("script", "FILE", "answers by rules: a JSON array, as for POST /script"),
+            Option("apns-production-port", "PORT", "default: any free port; so for the others"),
+            Option("apns-development-port", "PORT", "stand-in for APNs, development"),
+            Option("fcm-port", "PORT", "stand-in for FCM"),
+            Option("token-port", "PORT", "stand-in for the token endpoint"),
+            Option("control-port", "PORT", "control interface"),
+        ],
+        notes: [
+            "simulator.env holds the settings that lead a worker here. The control interface is plain HTTP: "
+                + "GET /received (JSON lines), GET /stats, POST /reset, POST /script, POST /connections/drop, "
+                + "POST /connections/goaway, POST /connections/streams?limit=N.",
+            "A rule of a script has any of gateway, device, share, share_of_devices, times; and status, reason, "
+                + "timestamp, retry_after, body, delay_ms, fault (drop, refuse, silent, goaway).",
+        ]
+    )
+
+    static func run(_ invocation: Invocation) throws -> ExitCode {
+        let folder = try invocation.arguments.required("folder")
+        let options = try options(invocation.arguments)
+        Signals.block()
+        let loop = try EventLoop()
+        let simulator = try Simulator(options: options, credentials: SimulatorCredentials(), on: loop)
+        try SimulatorFiles(folder: folder).write(simulator)
+        let signals = try Signals(on: loop) { _ in loop.stop() }
+        StandardStream.output.write("ready: settings for a worker are in \(folder)/simulator.env\n")
+        StandardStream.output.write("control interface: \(simulator.controlURL)\n")
+        loop.run()
+        signals.close()
+        return .good
+    }
+
+    private static func options(_ arguments: Arguments) throws -> SimulatorOptions {
+        var options = SimulatorOptions()
+        options.host = arguments["host"] ?? options.host
+        options.isLean = arguments.has("lean")
+        options.isRecording = !options.isLean || arguments.has("record")
+        options.answerDelay = .milliseconds(try arguments.integer("delay-ms", in: 0...3_600_000) ?? 0)
+        if let path = arguments["script"] { options.script = try Script(try File.read(path)) }
+        options.ports.apnsProduction = try port(arguments, "apns-production-port")
+        options.ports.apnsDevelopment = try port(arguments, "apns-development-port")
+        options.ports.fcm = try port(arguments, "fcm-port")
+        options.ports.token = try port(arguments, "token-port")
+        options.ports.control = try port(arguments, "control-port")
+        return options
+    }
+
+    private static func port(_ arguments: Arguments, _ name: String) throws -> UInt16 {
+        UInt16(try arguments.integer(name, in: 0...65_535) ?? 0)
+    }
+}
+
+/// The files that a simulator leaves for its clients.
+private struct SimulatorFiles {
+    let folder: String
+
+    func write(_ simulator: Simulator) throws {
+        let credentials = simulator.credentials
+        let key = "\(folder)/AuthKey_\(credentials.apnsKeyID).p8"
+        let account = "\(folder)/service-account.json"
+        let authority = "\(folder)/ca.pem"
+        try File.write(credentials.authority.certificatePEM, to: authority, mode: 0o644)
+        try File.write(try credentials.apnsKey.privatePEM(), to: key)
+        try File.write(try credentials.serviceAccountJSON(tokenURL: simulator.tokenURL), to: account)
+        let settings = [
+            ("PUSHBRIDGE_APNS_PRODUCTION_URL", simulator.apnsProductionURL),
+            ("PUSHBRIDGE_APNS_DEVELOPMENT_URL", simulator.apnsDevelopmentURL),
+            ("PUSHBRIDGE_APNS_KEY_FILE", key), ("PUSHBRIDGE_APNS_KEY_ID", credentials.apnsKeyID),
+            ("PUSHBRIDGE_APNS_TEAM_ID", credentials.apnsTeamID), ("PUSHBRIDGE_FCM_URL", simulator.fcmURL),
+            ("PUSHBRIDGE_FCM_SERVICE_ACCOUNT_FILE", account), ("PUSHBRIDGE_CA_FILE", authority),
+            ("SIMULATOR_CONTROL_URL", simulator.controlURL),
+        ]
+        let text = settings.map { "\($0.0)=\($0.1)\n" }.joined()
+        try File.write(Array(text.utf8), to: "\(folder)/simulator.env", mode: 0o644)
+    }
+}
