@@ -7,6 +7,8 @@ enum Main {
         // A reader that has gone away is an error of the write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         let program = Program(environment: ProcessEnvironment.current)
-        exit(program.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        let code = program.run(Array(CommandLine.arguments.dropFirst()))
+        // Not `exit`: it would take OpenSSL apart while a side thread may still be using it. Nothing here is buffered.
+        _exit(code.rawValue)
     }
 }

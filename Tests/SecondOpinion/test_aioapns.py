@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import unittest
 import uuid
+from pathlib import Path
 
 from aioapns import APNs, NotificationRequest, PushType
 from aioapns.connection import APNsDevelopmentClientProtocol, APNsProductionClientProtocol
@@ -21,7 +22,7 @@ class ClientOfOthers(unittest.TestCase):
         for protocol, name in ((APNsProductionClientProtocol, "PRODUCTION"), (APNsDevelopmentClientProtocol, "DEVELOPMENT")):
             protocol.APNS_SERVER = "localhost"
             protocol.APNS_PORT = self.simulator.port(f"PUSHBRIDGE_APNS_{name}_URL")
-        self.key = environment["PUSHBRIDGE_APNS_KEY_FILE"]
+        self.key = Path(environment["PUSHBRIDGE_APNS_KEY_FILE"]).read_text(encoding="utf-8")
         self.key_id = environment["PUSHBRIDGE_APNS_KEY_ID"]
         self.team_id = environment["PUSHBRIDGE_APNS_TEAM_ID"]
         self.trust = ssl.create_default_context(cafile=environment["PUSHBRIDGE_CA_FILE"])
