@@ -22,8 +22,8 @@ extension Scenarios {
         let rivalCost = Figures.median(rival.map { $0.processorSeconds / count })
 
         var table = Table(
-            "Fan-out of one message to \(Figures.text(count)) devices, \(connectionCount) connections of"
-                + " \(servers.streamCount) streams, body of \(BenchMessage.body.utf8.count) bytes, median of \(sizes.rounds)",
+            "Fan-out of one message to \(Figures.text(count)) devices; connections: \(connectionCount), streams of each:"
+                + " \(servers.streamCount), body: \(BenchMessage.body.utf8.count) bytes; median of \(sizes.rounds)",
             columns: ["pushes/s", "CPU µs a push"]
         )
         table.add("worker", Figures.text(workerRate), Figures.text(workerCost * 1e6, decimals: 2))

@@ -195,7 +195,7 @@ final class Servers {
             port: UInt16(clamping: port),
             requestCount: requestCount,
             connectionCount: connectionCount,
-            streamCount: streamCount / connectionCount,
+            streamCount: streamCount,
             folder: folder.path,
             body: BenchMessage.body,
             topic: BenchMessage.topic
