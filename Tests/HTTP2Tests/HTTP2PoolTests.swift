@@ -63,7 +63,7 @@ struct HTTP2PoolTests {
                 scene.value.request = pushRequest(bodyOf: 4000)
                 scene.value.push(0..<600)
             }
-            try await loop.wait(for: "three connections") { scene.value.server?.connections.count == 3 }
+            try await loop.wait(for: "three connections") { scene.value.server?.acceptedCount == 3 }
             try await loop.wait(for: "the answers") { scene.value.answers.count == 600 }
             try await loop.wait(for: "one connection") { scene.value.server?.connections.count == 1 }
             try await loop.run {

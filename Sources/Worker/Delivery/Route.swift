@@ -27,6 +27,8 @@ package final class Route {
     /// The pool refused a request and has not said that it has room.
     private var isPoolFull = false
     private var sweep: LoopTimer?
+    private var loggedRefusal: String?
+    private var isClosed = false
 
     package init(name: String, provider: any Provider, settlement: Settlement, loop: EventLoop, log: Log) {
         self.name = name
@@ -65,6 +67,7 @@ package final class Route {
 
     /// Ends the connections; pushes without an outcome keep none.
     package func close() {
+        isClosed = true
         sweep?.cancel()
         provider.close()
         pool?.close()
@@ -122,10 +125,13 @@ package final class Route {
         sweep = loop.schedule(after: .seconds(1)) { [weak self] in
             guard let self else { return }
             sweep = nil
+            // Should the pool have forgotten to say that it has room, this asks it again.
+            isPoolFull = false
             for push in small.removeAll(where: settlement.isExpired) + bulk.removeAll(where: settlement.isExpired) {
                 settlement.expire(push)
             }
             pump()
+            callRoomWaiters()
         }
     }
 
@@ -178,6 +184,7 @@ package final class Route {
     private func settle(_ push: Push, _ verdict: Verdict, _ response: HTTP2Response) {
         switch verdict {
         case .sent:
+            if loggedRefusal != nil { loggedRefusal = nil }
             settlement.sent(push, status: response.status) { self.provider.name(of: response, for: push) }
         case .removeDevice(let reason, let deadSince):
             settlement.remove(push, status: response.status, reason: reason, deadSince: deadSince)
@@ -194,13 +201,22 @@ package final class Route {
 
     private func credentialRefused(_ push: Push, reason: String, action: Verdict.CredentialAction, status: Int) {
         guard action == .refreshToken, !push.isRefreshed, provider.refreshCredential(reason: reason) else {
-            log.error("the provider refuses the credential", ["route": name, "reason": reason])
+            logRefusal(reason)
             return settlement.fail(push, status: status, reason: reason)
         }
         var push = push
         push.isRefreshed = true
         small.append(push)
         planPump()
+    }
+}
+
+extension Route {
+    /// Logged once for a run of refusals: each push has its own trace.
+    private func logRefusal(_ reason: String) {
+        guard loggedRefusal != reason else { return }
+        loggedRefusal = reason
+        log.error("the provider refuses the credential", ["route": name, "reason": reason])
     }
 }
 
@@ -217,7 +233,7 @@ extension Route: HTTP2PoolHandler {
     }
 
     package func pool(_ pool: HTTP2Pool, request tag: Int, failed failure: HTTP2Failure) {
-        guard let push = inFlight.remove(tag) else { return }
+        guard let push = inFlight.remove(tag), !isClosed else { return }
         switch failure {
         case .notProcessed(let reason): resend(push, reason: reason)
         case .unanswered(let reason): retryUnlessLate(push, reason: reason, status: nil, asked: nil)

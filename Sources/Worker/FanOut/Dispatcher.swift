@@ -6,6 +6,8 @@ import Transport
 package final class Dispatcher {
     /// Messages without an outcome that one worker holds at most.
     package static let maximumMessages = 4096
+    /// Pushes without an outcome above which it takes no more messages.
+    package static let maximumPushes = 50_000
     /// Bytes of their texts that it holds at most.
     package static let maximumMessageBytes = 32 << 20
 
@@ -47,7 +49,8 @@ package final class Dispatcher {
     package var unfinished: Int { messages }
 
     private var room: Int {
-        messageBytes < Self.maximumMessageBytes ? Self.maximumMessages - messages : 0
+        guard messageBytes < Self.maximumMessageBytes, routes.unfinished < Self.maximumPushes else { return 0 }
+        return Self.maximumMessages - messages
     }
 
     private func take(_ message: QueuedMessage) {
@@ -85,7 +88,7 @@ package final class Dispatcher {
         }
         let run = TargetRun(message: message, target: target, ending: ending)
         if let ending, message.trace == nil {
-            log.warning(
+            log.debug(
                 "a target was not sent",
                 ["id": message.message.id, "target": target.label, "reason": ending.word]
             )

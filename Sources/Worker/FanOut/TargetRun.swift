@@ -16,7 +16,7 @@ package final class TargetRun {
     /// The requests' common part, made by the provider for the first push.
     package var template: HTTP2RequestTemplate?
     /// Makes the `apns-id` of each push.
-    package let apnsID: APNsID
+    package private(set) lazy var apnsID = APNsID(messageID: message.message.id, target: target)
 
     private var recipients: Recipients
     private var held: [Push] = []
@@ -28,7 +28,6 @@ package final class TargetRun {
         self.message = message
         self.target = target
         self.ending = ending
-        apnsID = APNsID(messageID: message.message.id, target: target)
         recipients = Recipients(kind: target.registrationKind, exclusions: target.exclusions)
     }
 

@@ -33,8 +33,7 @@ package final class MessageTrace {
     package func devices(_ target: Target, _ tally: Tally) {
         let noun = tally.expected == 1 ? "device" : "devices"
         publish(.devices, target, text: "\(tally.expected) \(noun) for \(target.label), \(tally.excluded) excluded") {
-            $0.add("count", tally.expected)
-            $0.add("excluded", tally.excluded)
+            Self.addCounts(of: tally, to: &$0)
         }
     }
 
@@ -94,13 +93,43 @@ package final class MessageTrace {
     }
 
     /// A failure so early that there is no target: of the message, of a gateway, of what should have been a target.
+    ///
+    /// For a gateway's it is written like a target without devices, so that who waits for the end sees it.
     package func error(_ failure: PlanFailure) {
-        publish(.error, text: failure.text) {
+        if failure.gateway != nil {
+            publish(.devices, failure, text: "no devices: \(failure.text)") { Self.addCounts(of: Tally(), to: &$0) }
+        }
+        publish(.error, failure, text: failure.text) { $0.add("reason", failure.reason) }
+        if failure.gateway != nil {
+            publish(.completed, failure, text: "nothing was sent") { Self.addOutcomes(of: Tally(), to: &$0) }
+        }
+    }
+
+    private func publish(
+        _ stage: TraceStage,
+        _ failure: PlanFailure,
+        text: String,
+        fields: (inout TraceFields) -> Void
+    ) {
+        publish(stage, text: text) {
             $0.add("gateway", failure.gateway?.rawValue)
             $0.add("environment", failure.environment)
             $0.add("topic", failure.topic)
-            $0.add("reason", failure.reason)
+            fields(&$0)
         }
+    }
+
+    private static func addCounts(of tally: Tally, to fields: inout TraceFields) {
+        fields.add("count", tally.expected)
+        fields.add("excluded", tally.excluded)
+    }
+
+    private static func addOutcomes(of tally: Tally, to fields: inout TraceFields) {
+        fields.add("expected", tally.expected)
+        fields.add("sent", tally.sent)
+        fields.add("removed", tally.removed)
+        fields.add("errored", tally.errored)
+        fields.add("expired", tally.expired)
     }
 
     /// The message is no JSON.
@@ -127,13 +156,7 @@ package final class MessageTrace {
             \(target.label) completed: \(tally.expected) expected, \(tally.sent) sent, \(tally.removed) removed, \
             \(tally.errored) errored, \(tally.expired) expired
             """
-        publish(.completed, target, text: text) {
-            $0.add("expected", tally.expected)
-            $0.add("sent", tally.sent)
-            $0.add("removed", tally.removed)
-            $0.add("errored", tally.errored)
-            $0.add("expired", tally.expired)
-        }
+        publish(.completed, target, text: text) { Self.addOutcomes(of: tally, to: &$0) }
     }
 
     private func publish(
