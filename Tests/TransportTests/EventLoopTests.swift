@@ -9,7 +9,7 @@ struct EventLoopTests {
     @Test("Work from many threads runs once each, in the order of each thread")
     func mailbox() async throws {
         let threadCount = 8
-        let perThread = 20_000
+        let perThread = 5000
         try await withLoop { loop in
             let log = LoopConfined(Log<[Int]>([]), on: loop)
             let threads = try (0..<threadCount).map { try SideThread(named: "sender \($0)") }
@@ -19,12 +19,10 @@ struct EventLoopTests {
                 }
             }
             try await loop.wait(for: "all work") { log.value.entries.count == threadCount * perThread }
-            let isOrdered = try await loop.run {
-                (0..<threadCount).allSatisfy { number in
-                    log.value.entries.filter { $0[0] == number }.map { $0[1] } == Array(0..<perThread)
-                }
+            let entries = try await loop.run { log.value.entries }
+            for number in 0..<threadCount {
+                #expect(entries.filter { $0[0] == number }.map { $0[1] } == Array(0..<perThread))
             }
-            #expect(isOrdered)
         }
     }
 
