@@ -184,10 +184,35 @@ struct ByteStreamTests {
                 server.onConnected = { $0.pauseReading() }
                 client.onConnected = { stream in
                     stream.write([UInt8](repeating: 3, count: 100_000))
+                    stream.closeAfterFlush(deadline: .seconds(20))
+                }
+            }
+            try await loop.wait(for: "the client's last byte") {
+                pair.value.server.isConnected && pair.value.client.stream?.pendingOutputBytes == 0
+            }
+            try await loop.run {
+                #expect(pair.value.server.receivedCount == 0 && !pair.value.server.isClosed)
+                pair.value.server.stream?.resumeReading()
+            }
+            try await expectOrderlyEnd(pair, on: loop)
+            try await loop.run { #expect(pair.value.server.receivedCount == 100_000) }
+        }
+    }
+
+    @Test(
+        "A peer that is gone does not wake a paused stream, which still reads what it sent",
+        arguments: [StreamKind.tcp, .unix]
+    )
+    func goneWhilePaused(kind: StreamKind) async throws {
+        try await withLoop { loop in
+            let pair = try await loop.pair(kind) { client, server in
+                server.onConnected = { $0.pauseReading() }
+                client.onConnected = { stream in
+                    stream.write([UInt8](repeating: 3, count: 100_000))
                     stream.closeAfterFlush(deadline: .milliseconds(20))
                 }
             }
-            try await loop.wait(for: "the client's end") { pair.value.client.isClosed }
+            try await loop.wait(for: "the client's end") { pair.value.server.isConnected && pair.value.client.isClosed }
             try await loop.run {
                 #expect(pair.value.server.receivedCount == 0 && !pair.value.server.isClosed)
                 pair.value.server.stream?.resumeReading()
