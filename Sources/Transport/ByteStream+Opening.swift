@@ -101,6 +101,11 @@ extension ByteStream {
         output.removeAll()
     }
 
+    func loopEnded() {
+        release()
+        handler = AbsentHandler.shared
+    }
+
     func reportClosed(_ error: TransportError?) {
         let handler = self.handler
         self.handler = AbsentHandler.shared

@@ -64,6 +64,10 @@ final class Connector: DescriptorWatcher {
         if code == 0 { succeed() } else { tryNext(after: systemErrorText(code)) }
     }
 
+    func loopEnded() {
+        cancel()
+    }
+
     private func tryNext(after reason: String? = nil) {
         endAttempt()
         if let reason { lastReason = reason }

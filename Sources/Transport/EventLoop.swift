@@ -246,4 +246,6 @@ private final class WakeWatcher: DescriptorWatcher {
     func descriptorReady(_ events: PollEvents) {
         mailbox.clearSignal()
     }
+
+    func loopEnded() {}
 }

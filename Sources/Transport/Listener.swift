@@ -62,6 +62,10 @@ package final class Listener: DescriptorWatcher {
         loop.preconditionOnLoop()
         pause?.cancel()
         stopListening()
+        removeSocket()
+    }
+
+    private func removeSocket() {
         guard descriptor != nil else { return }
         descriptor = nil
         if case .unix(let path) = endpoint { unsafe unlink(path) }
@@ -71,6 +75,10 @@ package final class Listener: DescriptorWatcher {
         for _ in 0..<Self.acceptsPerTurn {
             guard descriptor != nil, acceptOne() else { return }
         }
+    }
+
+    func loopEnded() {
+        removeSocket()
     }
 
     /// False if there is none left.

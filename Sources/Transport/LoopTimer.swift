@@ -77,6 +77,7 @@ final class TimerHeap {
     }
 
     func removeAll() {
+        for entry in entries { entry.timer.action = nil }
         entries.removeAll()
         cancelledCount = 0
     }

@@ -4,6 +4,8 @@ import Glibc
 /// What the poller calls when a descriptor is ready.
 protocol DescriptorWatcher: AnyObject {
     func descriptorReady(_ events: PollEvents)
+    /// The loop has ended: lets go of the descriptor and of all that it holds, without telling anyone.
+    func loopEnded()
 }
 
 /// Readiness of a descriptor, as epoll reports it (epoll_ctl(2)).
@@ -95,11 +97,15 @@ struct PollEvents: OptionSet {
         freePlaces.append(token.index)
     }
 
-    /// Lets go of all watchers.
+    /// Ends all watchers.
     func removeAll() {
-        places.removeAll()
-        freePlaces.removeAll()
         readyCount = 0
+        while let index = places.firstIndex(where: { $0.watcher != nil }) {
+            let watcher = places[index].watcher
+            places[index].watcher = nil
+            places[index].generation &+= 1
+            watcher?.loopEnded()
+        }
     }
 
     /// Waits until something is ready; -1 is without end.

@@ -63,6 +63,10 @@ package final class Signals: DescriptorWatcher {
         }
     }
 
+    func loopEnded() {
+        descriptor = nil
+    }
+
     private static func mask() -> sigset_t {
         var set = sigset_t()
         unsafe sigemptyset(&set)

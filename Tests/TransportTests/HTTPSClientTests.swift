@@ -13,6 +13,7 @@ struct HTTPSClientTests {
         try await withLoop { loop in
             let requests = LoopConfined(StreamProbe(), on: loop)
             let port = try await loop.run {
+                requests.value.servesMany = true
                 requests.value.onReceived = { stream, bytes in
                     guard String(decoding: bytes, as: UTF8.self).contains("\r\n\r\n") else { return }
                     guard !answer.isEmpty else { return }

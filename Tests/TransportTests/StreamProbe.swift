@@ -18,6 +18,8 @@ final class StreamProbe: ByteStreamHandler {
     var onDrained: ((ByteStream) -> Void)?
     var onClosed: ((ByteStream) -> Void)?
     var keepsBytes = true
+    /// Handles several streams, one after the other.
+    var servesMany = false
 
     var isConnected: Bool { events.contains(.connected) }
     var isClosed: Bool { closeCount > 0 }
@@ -60,5 +62,7 @@ final class StreamProbe: ByteStreamHandler {
     func byteStreamClosed(_ stream: ByteStream, error: TransportError?) {
         record(.closed(error))
         onClosed?(stream)
+        // They often hold the probe itself.
+        if !servesMany { (onConnected, onReceived, onDrained, onClosed) = (nil, nil, nil, nil) }
     }
 }
