@@ -167,7 +167,8 @@ extension HTTP2ClientConnection: ByteStreamHandler {
     }
 
     func byteStreamClosed(_ stream: ByteStream, error: TransportError?) {
-        let reason = endReason ?? error.map { "\($0)" } ?? "the peer closed the connection"
+        let reason =
+            endReason ?? session?.failureText ?? error.map { "\($0)" } ?? "the peer closed the connection"
         phase = .ended
         timer?.cancel()
         session?.connectionLost(unsent: stream.unsentBytes, reason: reason)

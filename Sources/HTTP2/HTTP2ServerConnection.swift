@@ -2,7 +2,7 @@ package import Transport
 
 /// What a server connection tells its owner; all calls are on its loop.
 package protocol HTTP2ServerConnectionHandler: AnyObject {
-    /// The connection stands; before any other call about it.
+    /// The connection stands; before any request on it. One whose TLS handshake fails is only closed.
     func connectionOpened(_ connection: HTTP2ServerConnection)
     /// A request is complete; only on connections that keep requests.
     func connection(_ connection: HTTP2ServerConnection, received request: HTTP2ServerRequest)

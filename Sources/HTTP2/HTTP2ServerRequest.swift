@@ -11,6 +11,9 @@ package struct HTTP2ServerRequest: Equatable, Sendable {
     /// The body's whole length, also of what was dropped.
     package internal(set) var bodyCount = 0
 
+    /// Whether more streams were open when it began than the peer was last told that it may open.
+    package internal(set) var isOverLimit = false
+
     init(streamID: Int32) {
         self.streamID = streamID
     }

@@ -22,10 +22,11 @@ package final class HTTP2ServerSession {
     /// Streams with a request that has begun and is not answered in full.
     package private(set) var openCount = 0
 
-    /// The limit that the peer was told last; it is the owner's to enforce, with `openCount`.
+    /// The limit that the peer was told last; it is the owner's to enforce, see `HTTP2ServerRequest.isOverLimit`.
     package private(set) var announcedStreamLimit: UInt32?
 
     let core: SessionCore
+    private var goAwayLimit = Int32.max
     private var announcements = StreamLimitAnnouncements()
     var streams = ServerStreams()
     private let scratch = ServerScratch()
@@ -110,15 +111,21 @@ package final class HTTP2ServerSession {
 
     /// GOAWAY; no last stream given stands for the newest that has come.
     ///
-    /// The library refuses streams above it from then on.
+    /// The library refuses streams above it from then on. A repetition that would not lower the number is left out:
+    /// it must not grow (RFC 9113 section 6.8).
     package func goAway(_ code: HTTP2ErrorCode, lastStreamID: Int32? = nil, debugData: [UInt8] = []) {
-        core.submitGoAway(lastStreamID: lastStreamID, code: code, debugData: debugData)
+        let last = lastStreamID ?? core.lastReceivedStream
+        guard last < goAwayLimit else { return }
+        goAwayLimit = last
+        core.submitGoAway(lastStreamID: last, code: code, debugData: debugData)
     }
 
     func began(_ streamID: Int32) {
         openCount += 1
         guard keepsRequests else { return }
-        core.setSlot(streams.add(HTTP2ServerRequest(streamID: streamID)), of: streamID)
+        var request = HTTP2ServerRequest(streamID: streamID)
+        request.isOverLimit = openCount > announcedStreamLimit.map(Int.init) ?? .max
+        core.setSlot(streams.add(request), of: streamID)
     }
 
     func closed(_ streamID: Int32) {

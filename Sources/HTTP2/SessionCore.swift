@@ -96,13 +96,14 @@ internal import CNghttp2
         _ = unsafe nghttp2_submit_rst_stream(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), streamID, code.rawValue)
     }
 
-    /// GOAWAY; nil stands for the last stream that the peer has opened.
-    func submitGoAway(lastStreamID: Int32?, code: HTTP2ErrorCode, debugData: [UInt8]) {
-        let last = unsafe lastStreamID ?? nghttp2_session_get_last_proc_stream_id(pointer)
+    /// The last stream that the peer has opened and that was looked at.
+    var lastReceivedStream: Int32 { unsafe nghttp2_session_get_last_proc_stream_id(pointer) }
+
+    func submitGoAway(lastStreamID: Int32, code: HTTP2ErrorCode, debugData: [UInt8]) {
         _ = unsafe nghttp2_submit_goaway(
             pointer,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
-            last,
+            lastStreamID,
             code.rawValue,
             debugData,
             debugData.count

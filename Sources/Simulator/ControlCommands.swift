@@ -26,7 +26,7 @@ struct ControlCommands: Sendable {
         case ("POST", "/reset"):
             state.oracle.reset()
             state.script = Script()
-            state.counts = [:]
+            for arrivals in state.arrivals.values { arrivals.reset() }
         case ("POST", "/script"):
             return setScript(request.body, state)
         case ("POST", "/connections/drop"):
@@ -58,7 +58,14 @@ struct ControlCommands: Sendable {
         json.beginObject()
         for name in ["apns", "fcm", "token"] {
             json.key(name)
-            json.integer(state.counts[name] ?? 0)
+            json.integer(state.arrivals[name]?.count ?? 0)
+        }
+        let pushes = ["apns", "fcm"].compactMap { state.arrivals[$0] }
+        if let first = pushes.compactMap(\.first).min(), let last = pushes.compactMap(\.last).max() {
+            json.key("first_us")
+            json.integer(first)
+            json.key("last_us")
+            json.integer(last)
         }
         json.key("connections")
         json.integer(state.connections.count)

@@ -8,8 +8,12 @@ package struct SimulatorOptions: Sendable {
     package var isLean = false
     /// Keeps what was received; always so unless lean.
     package var isRecording = true
-    /// How long each answer takes.
-    package var answerDelay: Duration = .zero
+    /// How far away the stand-ins are: all that they write, answers and credit alike, is held back so long.
+    package var distance: Duration = .zero
+    /// The window of connections and streams in bytes; nil: 65,535 as seen from APNs, or one that never fills if lean.
+    package var windowBytes: Int?
+    /// The streams of a connection; nil: as the provider has it, or 1000 if lean.
+    package var streamLimit: Int?
     package var script = Script()
     package var ports = Ports()
 

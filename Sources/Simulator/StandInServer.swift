@@ -8,6 +8,7 @@ final class StandInServer: HTTP2ServerConnectionHandler {
     private let service: any StandInService
     private let state: StandInState
     private let loop: EventLoop
+    private let arrivals: Arrivals
     /// The one answer to everything; nil: requests are kept and checked.
     private let leanAnswer: HTTP2ResponseTemplate?
     private var server: HTTP2Server?
@@ -23,17 +24,24 @@ final class StandInServer: HTTP2ServerConnectionHandler {
         self.service = service
         self.state = state
         self.loop = loop
+        arrivals = state.arrivals(of: service.name)
         self.leanAnswer = leanAnswer
         let isLean = leanAnswer != nil || state.options.isLean
-        var settings = HTTP2Settings(maximumConcurrentStreams: isLean ? 1000 : service.initialStreamLimit)
-        if isLean {
-            settings.initialWindowSize = 1 << 20
-            settings.connectionWindowSize = 1 << 26
-        }
+        let streams = state.options.streamLimit.map(UInt32.init(clamping:))
+        var options = HTTP2ServerOptions(
+            settings: HTTP2Settings(
+                maximumConcurrentStreams: streams ?? (isLean ? 1000 : service.initialStreamLimit)
+            ),
+            keepsRequests: leanAnswer == nil
+        )
+        let window = Int32(clamping: max(state.options.windowBytes ?? (isLean ? 1 << 26 : 65_535), 65_535))
+        options.settings.initialWindowSize = UInt32(window)
+        options.settings.connectionWindowSize = window
+        options.outputDelay = state.options.distance
         server = try HTTP2Server(
             .tcp(host: state.options.address, port: port),
             tls: tls,
-            options: HTTP2ServerOptions(settings: settings, keepsRequests: leanAnswer == nil),
+            options: options,
             on: loop,
             handler: self
         )
@@ -46,21 +54,26 @@ final class StandInServer: HTTP2ServerConnectionHandler {
         server = nil
     }
 
+    func connectionOpened(_ connection: HTTP2ServerConnection) {
+        let remembered = StandInConnection(connection, loop: loop, isLimitFixed: state.options.streamLimit != nil)
+        connection.companion = remembered
+        state.opened(remembered)
+    }
+
     func connection(_ connection: HTTP2ServerConnection, receivedOn streamID: Int32) {
         guard let leanAnswer else { return }
-        state.count(service.name)
-        state.opened(connection, on: loop)
+        arrivals.add(on: loop)
         connection.respond(streamID, with: leanAnswer)
     }
 
     func connection(_ connection: HTTP2ServerConnection, received request: HTTP2ServerRequest) {
-        let remembered = state.opened(connection, on: loop)
-        if remembered.isOverLimit { return service.tooManyStreams(remembered, streamID: request.streamID) }
-        state.count(service.name)
+        guard let remembered = connection.companion as? StandInConnection else { return }
+        if request.isOverLimit { return service.tooManyStreams(remembered, streamID: request.streamID) }
+        arrivals.add(on: loop)
         remembered.perform(service.answer(ReceivedRequest(request), on: remembered), on: request.streamID)
     }
 
     func connectionClosed(_ connection: HTTP2ServerConnection) {
-        state.closed(connection)
+        if let remembered = connection.companion as? StandInConnection { state.closed(remembered) }
     }
 }

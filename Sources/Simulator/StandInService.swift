@@ -11,7 +11,7 @@ protocol StandInService: AnyObject {
     var initialStreamLimit: UInt32 { get }
     /// What to do with a request.
     func answer(_ request: ReceivedRequest, on connection: StandInConnection) -> StandInAnswer
-    /// More streams are open than were allowed.
+    /// A request came on a stream more than was allowed.
     func tooManyStreams(_ connection: StandInConnection, streamID: Int32)
 }
 
@@ -20,7 +20,7 @@ final class StandInState {
     let options: SimulatorOptions
     let oracle = Oracle()
     var script: Script
-    var counts: [String: Int] = [:]
+    private(set) var arrivals: [String: Arrivals] = [:]
     private var members: [ObjectIdentifier: StandInConnection] = [:]
 
     init(_ options: SimulatorOptions) {
@@ -28,19 +28,42 @@ final class StandInState {
         script = options.script
     }
 
-    /// The connections that have brought a request.
+    /// The connections that stand.
     var connections: [StandInConnection] { Array(members.values) }
 
-    /// What is remembered of a connection.
-    @discardableResult
-    func opened(_ connection: HTTP2ServerConnection, on loop: EventLoop) -> StandInConnection {
-        if let known = members[ObjectIdentifier(connection)] { return known }
-        let new = StandInConnection(connection, answerDelay: options.answerDelay, loop: loop)
-        members[ObjectIdentifier(connection)] = new
+    func opened(_ connection: StandInConnection) { members[ObjectIdentifier(connection)] = connection }
+
+    func closed(_ connection: StandInConnection) { members[ObjectIdentifier(connection)] = nil }
+
+    /// What came for a provider, for its servers to count.
+    func arrivals(of name: String) -> Arrivals {
+        if let known = arrivals[name] { return known }
+        let new = Arrivals()
+        arrivals[name] = new
         return new
     }
+}
 
-    func closed(_ connection: HTTP2ServerConnection) { members[ObjectIdentifier(connection)] = nil }
+/// How many requests came for one provider, and when the first and the last did.
+final class Arrivals {
+    private(set) var count = 0
+    /// Unix microseconds, exact to one turn of the loop; nil before the first.
+    private(set) var first: Int64?
+    private(set) var last: Int64?
+    private var turn = LoopInstant(nanoseconds: 0)
 
-    func count(_ name: String) { counts[name, default: 0] += 1 }
+    func add(on loop: EventLoop) {
+        count += 1
+        guard loop.now != turn else { return }
+        turn = loop.now
+        last = currentUnixMicroseconds()
+        first = first ?? last
+    }
+
+    func reset() {
+        count = 0
+        first = nil
+        last = nil
+        turn = LoopInstant(nanoseconds: 0)
+    }
 }

@@ -17,7 +17,13 @@ enum SimulatorCommand: Command {
             ),
             Option("lean", nil, "answer at once with as little work as possible: nothing is checked, nothing is kept"),
             Option("record", nil, "with --lean: keep what was received, and check it, after all"),
-            Option("delay-ms", "NUMBER", "how long each answer takes"),
+            Option("delay-ms", "NUMBER", "how far away it is: answers and credit are held back so long"),
+            Option(
+                "window",
+                "BYTES",
+                "send window of its connections; default: 65535, with --lean one that never fills"
+            ),
+            Option("streams", "NUMBER", "streams of a connection; default: as the provider has it, with --lean 1000"),
             Option("script", "FILE", "answers by rules: a JSON array, as for POST /script"),
             Option("apns-production-port", "PORT", "default: any free port; so for the others"),
             Option("apns-development-port", "PORT", "stand-in for APNs, development"),
@@ -54,7 +60,9 @@ enum SimulatorCommand: Command {
         options.host = arguments["host"] ?? options.host
         options.isLean = arguments.has("lean")
         options.isRecording = !options.isLean || arguments.has("record")
-        options.answerDelay = .milliseconds(try arguments.integer("delay-ms", in: 0...3_600_000) ?? 0)
+        options.distance = .milliseconds(try arguments.integer("delay-ms", in: 0...3_600_000) ?? 0)
+        options.windowBytes = try arguments.integer("window", in: 65_535...1_000_000_000)
+        options.streamLimit = try arguments.integer("streams", in: 0...1_000_000)
         if let path = arguments["script"] { options.script = try Script(try File.read(path)) }
         options.ports.apnsProduction = try port(arguments, "apns-production-port")
         options.ports.apnsDevelopment = try port(arguments, "apns-development-port")
