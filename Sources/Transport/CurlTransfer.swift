@@ -67,7 +67,8 @@ import Glibc
     private func setContent() {
         if let body = request.body {
             unsafe shim_set_large_number(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
-            unsafe body.withUnsafeBytes { bytes in
+            // With a byte more than is sent, for the address of nothing is no address.
+            unsafe (body + [0]).withUnsafeBytes { bytes in
                 _ = unsafe shim_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress)
             }
         }

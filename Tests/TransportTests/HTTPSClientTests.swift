@@ -60,6 +60,17 @@ struct HTTPSClientTests {
         }
     }
 
+    @Test("An empty body is sent as one")
+    func emptyBody() async throws {
+        try await withServer(tls: nil, answer: Self.good) { port, requests, loop in
+            var request = HTTPSClient.Request("POST", "http://127.0.0.1:\(port)/")
+            request.body = []
+            #expect(try await HTTPSClient.perform(request).body == Array("hello".utf8))
+            let sent = try await loop.run { String(decoding: requests.value.received, as: UTF8.self) }
+            #expect(sent.contains("Content-Length: 0\r\n"))
+        }
+    }
+
     @Test("A certificate that is not trusted, or is for another name, is refused", arguments: [true, false])
     func verification(isTrusted: Bool) async throws {
         let server = try TestTrust.server(hosts: ["other.example.com"])
