@@ -4,11 +4,11 @@ import Synchronization
 extension EventLoop {
     /// Runs the body on the loop while the calling thread, another one, blocks for its result.
     ///
-    /// Nil if that took longer than the deadline, or the loop has ended.
+    /// Nil if that took longer than the deadline, after which the body may still run, or if the loop has ended.
     package func wait<Value: Sendable>(within deadline: Duration, for body: @escaping @Sendable () -> Value) -> Value? {
         precondition(!isCurrent, "the loop's own thread would wait for itself")
         let result = WaitedValue<Value>()
-        execute { result.set(body()) }
+        guard mailbox.add(.work { result.set(body()) }) else { return nil }
         return result.wait(within: deadline)
     }
 }

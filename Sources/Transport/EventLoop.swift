@@ -16,10 +16,10 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     package private(set) var now: LoopInstant
 
     let poller: Poller
+    let mailbox: Mailbox
     /// Shared by all streams of the loop: bytes are in it only during one call of a handler.
     let readBuffer = ReadBuffer()
 
-    private let mailbox: Mailbox
     private let timers = TimerHeap()
     private let owner: Atomic<UInt>
     private let isStopRequested = Atomic<Bool>(false)

@@ -1,5 +1,4 @@
 internal import CMicrohttpd
-import Glibc
 
 /// A whole request as an ``HTTPServer`` received it.
 package struct HTTPServerRequest: Sendable {
@@ -36,12 +35,17 @@ package struct HTTPServerResponse: Sendable {
 ///
 /// It serves one request after the other on a thread of its own, where the handler may block for a moment. Unchecked
 /// `Sendable`: made once, and the library locks its daemon.
+///
+/// What is no HTTP is answered by the library (400, 413, 414, 431, 501). A connection without a byte for 30 seconds is
+/// closed, and so is one over the limit of 256.
 @safe package final class HTTPServer: @unchecked Sendable {
     package typealias Handler = @Sendable (HTTPServerRequest) -> HTTPServerResponse
 
     private static let timeoutSeconds: UInt32 = 30
     private static let maximumConnections: UInt32 = 256
+    private static let stopDeadline = Duration.seconds(5)
 
+    /// The port in use, also if any was asked for.
     package let port: UInt16
     private let context: HTTPServerContext
     private let daemon: OpaquePointer
@@ -55,42 +59,34 @@ package struct HTTPServerResponse: Sendable {
         maximumBodyBytes: Int = 1 << 20,
         handler: @escaping Handler
     ) throws(TransportError) {
-        let addresses = try Resolver.lookUp(host: host, port: port, flags: AI_PASSIVE)
-        guard let address = addresses.first else { throw .resolution(host: host, reason: "it has no address") }
+        let endpoint = Endpoint.tcp(host: host, port: port)
+        let socket = try Listener.socket(on: try Listener.address(of: endpoint), of: endpoint)
+        self.port = try SocketAddress(ofSocket: socket.number).port
         context = HTTPServerContext(maximumBodyBytes: maximumBodyBytes, handler: handler)
+        let number = socket.number
+        socket.relinquish()
         // Safety: the context outlives the daemon, which is stopped in `deinit` at the latest.
-        let pointer = unsafe Unmanaged.passUnretained(context).toOpaque()
-        errno = 0
-        let started = unsafe address.withPointer { address, _ in
-            unsafe shim_http_start(
-                address,
-                Int32(address.pointee.sa_family) == AF_INET6 ? 1 : 0,
-                HTTPServerContext.onRequest,
-                pointer,
-                HTTPServerContext.onCompleted,
-                Self.timeoutSeconds,
-                Self.maximumConnections,
-                Self.maximumConnections
-            )
-        }
+        let started = unsafe shim_http_start(
+            number,
+            HTTPServerContext.onRequest,
+            Unmanaged.passUnretained(context).toOpaque(),
+            HTTPServerContext.onCompleted,
+            Self.timeoutSeconds,
+            Self.maximumConnections,
+            Self.maximumConnections
+        )
         guard let daemon = unsafe started else {
-            let reason = errno == 0 ? "the HTTP server did not start" : systemErrorText(errno)
-            throw .connect(
-                endpoint: .tcp(host: host, port: port),
-                reason: "it cannot be listened on: \(reason)"
-            )
+            throw .connect(endpoint: endpoint, reason: "the HTTP server did not start, for lack of memory or threads")
         }
         unsafe self.daemon = daemon
-        self.port = unsafe shim_http_port(daemon)
-        context.isRunning = true
     }
 
-    /// Ends it: requests that run are finished first.
+    /// Ends it; not from within the handler.
     ///
-    /// Once.
+    /// A request whose handler has begun is answered first, if its client takes the answer within five seconds; then
+    /// all connections are closed. Only the first call does anything.
     package func stop() {
-        guard context.isRunning else { return }
-        context.isRunning = false
+        guard context.end(answersWithin: Self.stopDeadline) else { return }
         unsafe MHD_stop_daemon(daemon)
     }
 

@@ -40,16 +40,7 @@ package final class Listener: DescriptorWatcher {
         self.accept = accept
         let address = try Self.address(of: endpoint)
         family = address.family
-        let socket = try Socket.make(family: family)
-        Socket.set(SO_REUSEADDR, level: SOL_SOCKET, 1, on: socket.number)
-        do {
-            try checked("bind") { unsafe address.withPointer { unsafe bind(socket.number, $0, $1) } }
-            // The system's own maximum cuts this.
-            try checked("listen") { listen(socket.number, 4096) }
-        } catch {
-            guard case .system(_, let code) = error else { throw error }
-            throw .connect(endpoint: endpoint, reason: "it cannot be listened on: \(systemErrorText(code))")
-        }
+        let socket = try Self.socket(on: address, of: endpoint)
         port = try SocketAddress(ofSocket: socket.number).port
         descriptor = consume socket
         try listenOn()
@@ -124,7 +115,23 @@ package final class Listener: DescriptorWatcher {
         self.token = nil
     }
 
-    private static func address(of endpoint: Endpoint) throws(TransportError) -> SocketAddress {
+    /// A socket that listens on the endpoint, one of whose addresses is given.
+    static func socket(on address: SocketAddress, of endpoint: Endpoint) throws(TransportError) -> Descriptor {
+        let socket = try Socket.make(family: address.family)
+        Socket.set(SO_REUSEADDR, level: SOL_SOCKET, 1, on: socket.number)
+        do {
+            try checked("bind") { unsafe address.withPointer { unsafe bind(socket.number, $0, $1) } }
+            // The system's own maximum cuts this.
+            try checked("listen") { listen(socket.number, 4096) }
+        } catch {
+            guard case .system(_, let code) = error else { throw error }
+            throw .connect(endpoint: endpoint, reason: "it cannot be listened on: \(systemErrorText(code))")
+        }
+        return socket
+    }
+
+    /// The first address of the endpoint, to listen on.
+    static func address(of endpoint: Endpoint) throws(TransportError) -> SocketAddress {
         switch endpoint {
         case .unix(let path): return try SocketAddress(unixPath: path)
         case .tcp(let host, let port):
