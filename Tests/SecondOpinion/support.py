@@ -135,7 +135,7 @@ class Simulator:
     def received(self):
         """The pushes that arrived, oldest first."""
         with urllib.request.urlopen(self.environment["SIMULATOR_CONTROL_URL"] + "/received", timeout=10) as answer:
-            return [json.loads(line) for line in answer.read().decode().splitlines() if line]
+            return [json.loads(line) for line in answer.read().decode().split("\n") if line]
 
 
 def redis_client(path, **options):

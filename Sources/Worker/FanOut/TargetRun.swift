@@ -45,7 +45,7 @@ package final class TargetRun {
             case .excluded: tally.exclude()
             case .unusable:
                 tally.expect()
-                unusable.append(member)
+                if ending == nil { unusable.append(member) }
             case .device(let token, let stored):
                 tally.expect()
                 if ending == nil { held.append(Push(run: self, token: token, stored: stored)) }

@@ -23,9 +23,7 @@ package enum RegistrationKind: Hashable, Sendable {
 
     /// Whether a member of the set can be a token of this kind; what cannot never reaches a request.
     package func isUsableMember(_ member: [UInt8]) -> Bool {
-        guard isAPNs else {
-            return (1...Self.maximumFCMBytes).contains(member.count) && !member.contains { $0 < 0x20 || $0 == 0x7F }
-        }
+        guard isAPNs else { return Self.isUsableFCM(member) }
         return (1...Self.maximumAPNsDigits).contains(member.count) && member.count % 2 == 0
             && member.allSatisfy(Self.isHexadecimal)
     }
@@ -34,6 +32,16 @@ package enum RegistrationKind: Hashable, Sendable {
     package func tokenToSend(_ member: [UInt8]) -> [UInt8] {
         guard isAPNs, member.contains(where: Self.isUpperCase) else { return member }
         return member.map { Self.isUpperCase($0) ? $0 + 32 : $0 }
+    }
+
+    /// A JSON text takes UTF-8 only: other bytes would reach FCM as another token.
+    private static func isUsableFCM(_ member: [UInt8]) -> Bool {
+        guard (1...maximumFCMBytes).contains(member.count), !member.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            return false
+        }
+        guard member.contains(where: { $0 >= 0x80 }) else { return true }
+        guard let text = String(validating: member, as: UTF8.self) else { return false }
+        return !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     private static func isHexadecimal(_ byte: UInt8) -> Bool {

@@ -18,7 +18,8 @@ package final class MessageTrace {
     /// The message was taken in.
     package func received(bytes: Int, gateways: [Gateway]) {
         let names = gateways.map(\.rawValue)
-        publish(.received, text: "\(bytes) bytes for \(names.joined(separator: " and "))") {
+        let whom = names.isEmpty ? "no gateway" : names.joined(separator: " and ")
+        publish(.received, text: "\(bytes) bytes for \(whom)") {
             $0.add("bytes", bytes)
             $0.add("gateways", names)
         }

@@ -10,9 +10,9 @@ struct TraceWatch: Sendable {
 
     private let channel: String
     private let byteCount: Int64
-    /// How many targets will be completed.
+    /// How many targets will be completed; what failed before it became one is completed as well.
     private let targetCount: Int
-    /// How many errors come that belong to no target.
+    /// How many errors come of the message as a whole, after which nothing is completed.
     private let failureCount: Int
     private var id: String?
     private var kept: [TraceLine] = []
@@ -25,8 +25,8 @@ struct TraceWatch: Sendable {
     init(channel: String, message: [UInt8], plan: Plan) {
         self.channel = channel
         byteCount = Int64(message.count)
-        targetCount = plan.targets.count
-        failureCount = plan.failures.count
+        failureCount = plan.failures.count { $0.gateway == nil }
+        targetCount = plan.targets.count + plan.failures.count - failureCount
     }
 
     /// Takes the next trace and answers those that can be shown.

@@ -106,9 +106,16 @@ struct RegistrationRulesTests {
         arguments: [
             (RegistrationKind.apnsLegacy, "AB01", true), (.apnsLegacy, "", false), (.apnsLegacy, "abc", false),
             (.apnsLegacy, "zz", false), (.fcm, "x y", true), (.fcm, "", false), (.fcm, "a\n", false),
+            (.fcm, "é🚀", true), (.fcm, "a\u{7F}", false), (.fcm, "a\u{85}b", false),
         ] as [(RegistrationKind, String, Bool)]
     )
     func members(kind: RegistrationKind, member: String, isUsable: Bool) {
         #expect(kind.isUsableMember(Array(member.utf8)) == isUsable)
+    }
+
+    @Test("An FCM member that is no UTF-8 is no token: no JSON text could carry it unchanged")
+    func memberWithoutUTF8() {
+        #expect(!RegistrationKind.fcm.isUsableMember([0x61, 0xFF, 0xFE]))
+        #expect(!RegistrationKind.fcm.isUsableMember([0x61, 0xC3]))
     }
 }
