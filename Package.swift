@@ -61,6 +61,11 @@ let tests: [Target] = [
         swiftSettings: strict
     ),
     .testTarget(
+        name: "CommandTests",
+        dependencies: ["pushbridge", "Worker", "Encoding", "Redis", "Transport", "TestSupport"],
+        swiftSettings: strict
+    ),
+    .testTarget(
         name: "IntegrationTests",
         dependencies: ["Worker", "Simulator", "Transport", "Encoding", "Redis", "HTTP2", "TestSupport"],
         swiftSettings: strict

@@ -34,8 +34,8 @@ final class ClientCore: RedisConnectionObserver {
         self.connection = connection
         connection.start()
         let patience = Self.loadingDeadline
-        loop.schedule(after: patience) { [weak self] in
-            self?.tellStarted(.failure(.overdue("the server still loads its data after \(patience)")))
+        loop.schedule(after: patience) { [self] in
+            tellStarted(.failure(.overdue("the server still loads its data after \(patience)")))
         }
     }
 
@@ -58,8 +58,8 @@ final class ClientCore: RedisConnectionObserver {
         if connection.isReady { return body(connection) }
         let number = newNumber()
         waiting[number] = Waiting(run: body) { done(.failure($0)) }
-        loop.schedule(after: timings.connectDeadline) { [weak self] in
-            self?.waiting.removeValue(forKey: number)?.fail(.notConnected)
+        loop.schedule(after: timings.connectDeadline) { [self] in
+            waiting.removeValue(forKey: number)?.fail(.notConnected)
         }
     }
 

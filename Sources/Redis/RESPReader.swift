@@ -102,28 +102,25 @@ private let callbacks = unsafe redisReplyObjectFunctions(
             case REDIS_REPLY_ERROR: .error
             default: .bulk
             }
-        unsafe sink(own).text(kind, UnsafeRawBufferPointer(start: bytes, count: count))
+        unsafe Unmanaged<RESPSink>.fromOpaque(own)._withUnsafeGuaranteedRef {
+            unsafe $0.text(kind, UnsafeRawBufferPointer(start: bytes, count: count))
+        }
         return unsafe own
     },
     createArray: { task, count in
         guard let own = unsafe task?.pointee.privdata else { return nil }
-        unsafe sink(own).array(count: Int(count))
+        unsafe Unmanaged<RESPSink>.fromOpaque(own)._withUnsafeGuaranteedRef { $0.array(count: Int(count)) }
         return unsafe own
     },
     createInteger: { task, value in
         guard let own = unsafe task?.pointee.privdata else { return nil }
-        unsafe sink(own).integer(value)
+        unsafe Unmanaged<RESPSink>.fromOpaque(own)._withUnsafeGuaranteedRef { $0.integer(value) }
         return unsafe own
     },
     createNil: { task in
         guard let own = unsafe task?.pointee.privdata else { return nil }
-        unsafe sink(own).null()
+        unsafe Unmanaged<RESPSink>.fromOpaque(own)._withUnsafeGuaranteedRef { $0.null() }
         return unsafe own
     },
     freeObject: { _ in }
 )
-
-@inline(__always)
-private func sink(_ pointer: UnsafeMutableRawPointer) -> RESPSink {
-    unsafe Unmanaged<RESPSink>.fromOpaque(pointer).takeUnretainedValue()
-}

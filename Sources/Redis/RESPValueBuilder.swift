@@ -1,59 +1,95 @@
 /// Builds values from what the reader tells.
-final class RESPValueBuilder: RESPSink {
-    private struct Frame {
-        var missing: Int
+///
+/// Its state lies behind a pointer of its own, which costs less at each element than properties of a class.
+@safe final class RESPValueBuilder: RESPSink {
+    private let state: UnsafeMutablePointer<RESPValueStack>
+
+    override init() {
+        unsafe state = .allocate(capacity: 1)
+        unsafe state.initialize(to: RESPValueStack())
+    }
+
+    deinit {
+        unsafe state.deinitialize(count: 1)
+        unsafe state.deallocate()
+    }
+
+    /// Whether an array has begun that is not complete.
+    var isInArray: Bool { unsafe state.pointee.missing > 0 }
+
+    /// The value that has been completed, once.
+    func take() -> RESPValue? {
+        unsafe state.pointee.complete.take()
+    }
+
+    override func text(_ kind: Text, _ bytes: UnsafeRawBufferPointer) {
+        switch kind {
+        case .bulk: unsafe state.pointee.add(.bulk([UInt8](bytes)))
+        case .simple: unsafe state.pointee.add(.simple(String(decoding: bytes, as: UTF8.self)))
+        case .error: unsafe state.pointee.add(.error(String(decoding: bytes, as: UTF8.self)))
+        }
+    }
+
+    override func integer(_ value: Int64) {
+        unsafe state.pointee.add(.integer(value))
+    }
+
+    override func null() {
+        unsafe state.pointee.add(.null)
+    }
+
+    override func array(count: Int) {
+        unsafe state.pointee.begin(count: count)
+    }
+}
+
+/// The arrays that have begun, and what they hold so far.
+private struct RESPValueStack {
+    private struct Outer {
+        let missing: Int
         var elements: [RESPValue]
     }
 
     /// Arrays are given this much room at once at most: the count comes from outside.
     private static let reservedElements = 1024
 
-    private var open: [Frame] = []
+    /// How many elements the innermost array still waits for; 0: none has begun.
+    private(set) var missing = 0
     /// The last complete value.
-    private var complete: RESPValue?
+    var complete: RESPValue?
+    private var elements: [RESPValue] = []
+    private var outer: [Outer] = []
 
-    /// Whether an array has begun that is not complete.
-    var isInArray: Bool { !open.isEmpty }
-
-    /// The value that has been completed, once.
-    func take() -> RESPValue? {
-        defer { complete = nil }
-        return complete
-    }
-
-    override func text(_ kind: Text, _ bytes: UnsafeRawBufferPointer) {
-        switch kind {
-        case .bulk: unsafe add(.bulk([UInt8](bytes)))
-        case .simple: unsafe add(.simple(String(decoding: bytes, as: UTF8.self)))
-        case .error: unsafe add(.error(String(decoding: bytes, as: UTF8.self)))
-        }
-    }
-
-    override func integer(_ value: Int64) {
-        add(.integer(value))
-    }
-
-    override func null() {
-        add(.null)
-    }
-
-    override func array(count: Int) {
+    mutating func begin(count: Int) {
         guard count > 0 else { return add(.array([])) }
-        var elements: [RESPValue] = []
+        if missing > 0 { outer.append(Outer(missing: missing, elements: elements)) }
+        missing = count
+        elements = []
         elements.reserveCapacity(min(count, Self.reservedElements))
-        open.append(Frame(missing: count, elements: elements))
     }
 
-    private func add(_ value: RESPValue) {
-        var value = value
-        while !open.isEmpty {
-            let last = open.count &- 1
-            open[last].elements.append(value)
-            open[last].missing &-= 1
-            guard open[last].missing == 0 else { return }
-            value = .array(open.removeLast().elements)
+    mutating func add(_ value: consuming RESPValue) {
+        guard missing > 0 else { return complete = value }
+        elements.append(value)
+        missing &-= 1
+        while missing == 0, finishArray() {}
+    }
+
+    /// Puts the innermost array, which is complete, into the one around it; false if there is none.
+    private mutating func finishArray() -> Bool {
+        // Swapped, not copied: two owners of the elements would mean a copy at each step.
+        var whole: [RESPValue] = []
+        swap(&whole, &elements)
+        guard !outer.isEmpty else {
+            complete = .array(whole)
+            return false
         }
-        complete = value
+        let last = outer.count &- 1
+        swap(&elements, &outer[last].elements)
+        missing = outer[last].missing &- 1
+        outer.removeLast()
+        elements.append(.array(whole))
+        return true
     }
 }
 

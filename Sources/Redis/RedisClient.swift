@@ -15,7 +15,7 @@ package final class RedisClient: Sendable {
     }
 
     deinit {
-        loop.stop()
+        close()
     }
 
     /// Connects and logs in; the first failure is final, except that a server which loads its data is waited for.

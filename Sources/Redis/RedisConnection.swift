@@ -13,14 +13,15 @@ package protocol RedisConnectionObserver: AnyObject {
 /// A connection for commands: replies come in the order of the commands, and many may be in flight.
 ///
 /// Confined to its loop. Commands of one turn are sent in one go. It comes back by itself, with back-off; what was in
-/// flight fails with `connectionLost` before the observer is told. Must be closed by its owner.
+/// flight fails with `connectionLost` before the observer is told. Must be closed by its owner; until then it lives, and
+/// holds its observer.
 package final class RedisConnection: RedisLinkOwner {
     package typealias Reply = (Result<RESPValue, RedisError>) -> Void
 
     /// No more commands are taken while so much waits to be sent.
     private static let maximumPendingBytes = 67_108_864
 
-    package weak var observer: (any RedisConnectionObserver)?
+    private var observer: (any RedisConnectionObserver)?
     private let link: RedisLink
     private var decoder = RESPDecoder()
     private var queue = ReplyQueue()
@@ -47,6 +48,7 @@ package final class RedisConnection: RedisLinkOwner {
     /// Ends it for good; what is in flight fails with `connectionLost`, at the end of the turn.
     package func close() {
         link.close()
+        observer = nil
         let entries = queue.takeAll()
         guard !entries.isEmpty else { return }
         link.loop.atEndOfTurn {
@@ -103,8 +105,8 @@ package final class RedisConnection: RedisLinkOwner {
             sentScripts.insert(script.digest)
             return write(script.command(keys: keys, arguments: arguments), nil, reply)
         }
-        write(script.shortCommand(keys: keys, arguments: arguments), nil) { [weak self] result in
-            guard let self, case .failure(.server(code: "NOSCRIPT", _)) = result else { return reply(result) }
+        write(script.shortCommand(keys: keys, arguments: arguments), nil) { [self] result in
+            guard case .failure(.server(code: "NOSCRIPT", _)) = result else { return reply(result) }
             send(script.command(keys: keys, arguments: arguments), reply)
         }
     }

@@ -14,7 +14,8 @@ protocol RedisLinkOwner: AnyObject {
 
 /// A byte stream to Redis that logs in, and comes back by itself after it was lost; confined to its loop.
 ///
-/// Owned by a connection or a subscription, which must close it.
+/// Owned by a connection or a subscription, which must close it, and which it holds until then: weak references would
+/// make each retain of the owner dearer.
 final class RedisLink: ByteStreamHandler {
     private enum Phase {
         case idle
@@ -29,7 +30,7 @@ final class RedisLink: ByteStreamHandler {
     let name: String
     let loop: EventLoop
     let timings: RedisTimings
-    weak var owner: (any RedisLinkOwner)?
+    var owner: (any RedisLinkOwner)?
     /// When bytes came last; the moment of the login at first.
     private(set) var lastInputAt: LoopInstant
     /// How long it waits before the next attempt, while it waits.
@@ -67,6 +68,7 @@ final class RedisLink: ByteStreamHandler {
     func close() {
         loop.preconditionOnLoop()
         phase = .closed
+        owner = nil
         dropStream()
     }
 
@@ -101,8 +103,8 @@ final class RedisLink: ByteStreamHandler {
         dropStream()
         let delay = backoff.next(random: .random(in: 0..<1))
         retryDelay = delay
-        timer = loop.schedule(after: delay) { [weak self] in
-            guard let self, case .waiting = phase else { return }
+        timer = loop.schedule(after: delay) { [self] in
+            guard case .waiting = phase else { return }
             connect()
         }
         owner?.linkLost(self, error: error)
@@ -125,8 +127,8 @@ extension RedisLink {
         for command in handshake.commands { write(command) }
         phase = .loggingIn(handshake, RESPDecoder())
         let deadline = timings.connectDeadline
-        timer = loop.schedule(after: deadline) { [weak self] in
-            self?.fail(.overdue("no answer to the login within \(deadline)"))
+        timer = loop.schedule(after: deadline) { [self] in
+            fail(.overdue("no answer to the login within \(deadline)"))
         }
     }
 
@@ -168,8 +170,8 @@ extension RedisLink {
     }
 
     private func planTick() {
-        timer = loop.schedule(after: timings.tick) { [weak self] in
-            guard let self, case .established = phase else { return }
+        timer = loop.schedule(after: timings.tick) { [self] in
+            guard case .established = phase else { return }
             planTick()
             owner?.linkTick(self)
         }

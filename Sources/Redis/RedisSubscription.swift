@@ -25,7 +25,7 @@ package protocol RedisSubscriptionHandler: AnyObject {
 /// A connection that hears messages of patterns and channels.
 ///
 /// Confined to its loop. It comes back by itself, with back-off, and subscribes again. In silence it asks for a sign
-/// of life. Must be closed by its owner.
+/// of life. Must be closed by its owner; until then it lives, and holds its handler.
 package final class RedisSubscription: RedisLinkOwner {
     private enum Phase {
         case lost
@@ -36,7 +36,7 @@ package final class RedisSubscription: RedisLinkOwner {
         case ready(pingedAt: LoopInstant?)
     }
 
-    package weak var handler: (any RedisSubscriptionHandler)?
+    private var handler: (any RedisSubscriptionHandler)?
     private let patterns: [[UInt8]]
     private let channels: [[UInt8]]
     private let join: (() -> RedisCommand)?
@@ -77,6 +77,7 @@ package final class RedisSubscription: RedisLinkOwner {
     /// Ends it for good; the handler hears nothing more.
     package func close() {
         phase = .lost
+        handler = nil
         link.close()
     }
 

@@ -41,6 +41,7 @@ final class RunningConnection: Sendable {
     }
 
     deinit {
+        use { $0.close() }
         loop.stop()
     }
 
@@ -121,6 +122,7 @@ final class RunningSubscription: Sendable {
     }
 
     deinit {
+        use { $0.close() }
         loop.stop()
     }
 

@@ -68,8 +68,8 @@ enum TailCommand: Command {
 
 /// Where traces are published: the setting, and the channel of messages that they are wanted of.
 struct TracePlace: Sendable {
-    private let name: String
-    private let isPattern: Bool
+    let name: String
+    let isPattern: Bool
 
     init(setting: String, channel: String?) {
         let parts = setting.split(separator: "{channel}", maxSplits: 1, omittingEmptySubsequences: false)
