@@ -100,7 +100,7 @@ extension Scenarios {
             published[BenchMessage.singleToken(number)] = Date().timeIntervalSince1970 * 1e6
             try await servers.publish(BenchMessage.push, on: BenchMessage.singleChannel(number))
         }
-        try await servers.untilInboxIsEmpty()
+        try await untilArrived(count)
         let arrivals = try await servers.arrivalMicroseconds()
         let delays = arrivals.compactMap { token, arrival in published[token].map { arrival - $0 } }
         guard delays.count == count else {

@@ -47,13 +47,8 @@ struct Scenarios {
         let start = clock.now
         var peak = before.residentBytes
         try await begin()
-        while try await servers.pushCount() < arrivedBefore + pushCount {
+        try await untilArrived(arrivedBefore + pushCount) {
             peak = max(peak, try servers.workerUsage().residentBytes)
-            guard clock.now - start < Scenarios.deadline else {
-                let count = try await servers.pushCount() - arrivedBefore
-                throw BenchError("after \(Scenarios.deadline) only \(count) of \(pushCount) pushes have arrived")
-            }
-            try await Task.sleep(for: .milliseconds(20))
         }
         let end = clock.now
         try await servers.untilInboxIsEmpty()
@@ -65,6 +60,21 @@ struct Scenarios {
             residentPeak: peak,
             residentAfter: after.residentBytes
         )
+    }
+
+    /// Waits until the simulator has received so many pushes; meanwhile does something now and then.
+    func untilArrived(_ count: Int, meanwhile: () throws -> Void = {}) async throws {
+        let clock = ContinuousClock()
+        let deadline = clock.now + Scenarios.deadline
+        while true {
+            let arrived = try await servers.pushCount()
+            if arrived >= count { return }
+            try meanwhile()
+            guard clock.now < deadline else {
+                throw BenchError("after \(Scenarios.deadline) only \(arrived) of \(count) pushes have arrived")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
     }
 
     static func seconds(_ duration: Duration) -> Double {
