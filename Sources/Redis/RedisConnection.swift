@@ -13,8 +13,8 @@ package protocol RedisConnectionObserver: AnyObject {
 /// A connection for commands: replies come in the order of the commands, and many may be in flight.
 ///
 /// Confined to its loop. Commands of one turn are sent in one go. It comes back by itself, with back-off; what was in
-/// flight fails with `connectionLost` before the observer is told. Must be closed by its owner; until then it lives, and
-/// holds its observer.
+/// flight fails with `connectionLost` before the observer is told. Must be closed by its owner; until then it lives,
+/// and holds its observer.
 package final class RedisConnection: RedisLinkOwner {
     package typealias Reply = (Result<RESPValue, RedisError>) -> Void
 
