@@ -13,12 +13,17 @@ final class StandInConnection {
     private let loop: EventLoop
     /// Set by a user: the services raise the limit no more.
     private var isLimitFixed: Bool
+    /// Streams from this one on are not processed: a GOAWAY has said so.
+    private var firstUnprocessed = Int32.max
 
     init(_ connection: HTTP2ServerConnection, loop: EventLoop, isLimitFixed: Bool) {
         self.connection = connection
         self.loop = loop
         self.isLimitFixed = isLimitFixed
     }
+
+    /// Whether a stream is above what a GOAWAY has said to be the last: it gets no answer, and nothing notes it.
+    func isUnprocessed(_ streamID: Int32) -> Bool { streamID >= firstUnprocessed }
 
     /// Does with a request what was decided, when its time has come.
     func perform(_ answer: StandInAnswer, on streamID: Int32) {
@@ -29,6 +34,7 @@ final class StandInConnection {
     }
 
     private func performNow(_ answer: StandInAnswer, on streamID: Int32) {
+        guard !isUnprocessed(streamID) else { return }
         switch answer.fault {
         case nil:
             do {
@@ -61,6 +67,7 @@ final class StandInConnection {
 
     /// Says that nothing from this stream on was processed, and takes no new streams.
     func goAway(_ code: HTTP2ErrorCode, below streamID: Int32, debugData: [UInt8]) {
+        firstUnprocessed = min(firstUnprocessed, streamID)
         connection?.goAway(code, lastStreamID: max(0, streamID - 2), debugData: debugData)
     }
 

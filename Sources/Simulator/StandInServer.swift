@@ -68,6 +68,7 @@ final class StandInServer: HTTP2ServerConnectionHandler {
 
     func connection(_ connection: HTTP2ServerConnection, received request: HTTP2ServerRequest) {
         guard let remembered = connection.companion as? StandInConnection else { return }
+        if remembered.isUnprocessed(request.streamID) { return }
         if request.isOverLimit { return service.tooManyStreams(remembered, streamID: request.streamID) }
         arrivals.add(on: loop)
         remembered.perform(service.answer(ReceivedRequest(request), on: remembered), on: request.streamID)
