@@ -55,6 +55,18 @@ extension RedisError {
         return code
     }
 
+    /// Whether the same command may succeed a little later, with nothing mended: there is no connection, or the server
+    /// runs a script, loads its data, or takes no writes at the moment.
+    package var isPassing: Bool {
+        switch self {
+        case .connection, .overdue, .notConnected, .connectionLost: true
+        case .server(let code, _):
+            ["BUSY", "LOADING", "MASTERDOWN", "READONLY", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS", "MISCONF", "OOM"]
+                .contains(code)
+        case .settings, .authentication, .invalidReply: false
+        }
+    }
+
     /// Whether the server cannot do its work at the moment, so that a new connection may lead to one that can:
     /// it loads its data, or it has become a replica.
     var asksForReconnection: Bool {

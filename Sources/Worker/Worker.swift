@@ -57,7 +57,7 @@ package final class Worker {
             now: now,
             counters: counters
         )
-        let registrations = DeadRegistrations(redis: redis.commands, keys: keys)
+        let registrations = DeadRegistrations(redis: redis.commands, keys: keys, loop: loop)
         let surroundings = RouteSurroundings(
             loop: loop,
             log: log,
@@ -66,7 +66,7 @@ package final class Worker {
             now: now
         )
         routes = try Routes(settings, in: surroundings)
-        fanOut = FanOut(redis: redis.commands, keys: keys)
+        fanOut = FanOut(redis: redis.commands, keys: keys, loop: loop)
         dispatcher = Dispatcher(
             queue: queue,
             fanOut: fanOut,

@@ -1,5 +1,5 @@
 package import Redis
-import Transport
+package import Transport
 
 /// Walks the registration sets of targets and hands their pushes to the routes, page by page.
 ///
@@ -10,6 +10,8 @@ package final class FanOut {
     package static let pageSize = 500
     /// Pages asked for at one time, over all targets.
     package static let maximumPagesInFlight = 64
+    /// How long a walk waits after Redis has refused a page for the moment.
+    static let refusalPause: Duration = .seconds(1)
 
     /// One set on its walk.
     private final class Walk {
@@ -29,12 +31,14 @@ package final class FanOut {
 
     private let redis: RedisConnection
     private let keys: RedisKeys
+    private let loop: EventLoop
     private var waiting = FIFO<Walk>()
     private var pagesInFlight = 0
 
-    package init(redis: RedisConnection, keys: RedisKeys) {
+    package init(redis: RedisConnection, keys: RedisKeys, loop: EventLoop) {
         self.redis = redis
         self.keys = keys
+        self.loop = loop
     }
 
     /// Starts a target: walks its set and sends through the route, or only counts when there is none.
@@ -81,15 +85,22 @@ package final class FanOut {
             let isLast = cursor == Walk.start
             deliver(walk.run.take(page: values.compactMap(\.bytes), isLast: isLast), of: walk)
             if !isLast { step(walk) }
-        case .failure(.server(let code, let text)):
+        case .failure(.server(let code, let text)) where !RedisError.server(code: code, message: text).isPassing:
             fail(walk, reason: code, text: "Redis could not read the registrations: \(text)")
         case .success:
             fail(walk, reason: "InvalidAnswer", text: "Redis gave an answer to SSCAN that is none")
+        case .failure(.server): pause(walk)
         case .failure:
             // A cursor is good for one life of one server: walk again from the start; tokens met are remembered.
             walk.cursor = Walk.start
             waiting.append(walk)
         }
+    }
+
+    /// Redis answers, but cannot do it now (a script runs, it loads its data): the page is asked for again.
+    private func pause(_ walk: Walk) {
+        walk.cursor = Walk.start
+        loop.schedule(after: Self.refusalPause) { [weak self] in self?.step(walk) }
     }
 
     private func fail(_ walk: Walk, reason: String, text: String) {

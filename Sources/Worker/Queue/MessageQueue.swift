@@ -12,6 +12,8 @@ package final class MessageQueue {
     static let maximumPerRead = 100
     /// How long one read waits for entries, before it is asked again.
     static let readPatience: Duration = .seconds(2)
+    /// How long to wait after Redis has refused a command.
+    static let refusalPause: Duration = .seconds(1)
 
     private let loop: EventLoop
     private let commands: RedisConnection
@@ -20,7 +22,9 @@ package final class MessageQueue {
     private let consumer: String
     private let log: Log
     private let counters: Counters
+    private let takeover: Takeover
     private var acknowledgements = Acknowledgements()
+    private var acknowledgementRetry: LoopTimer?
     private var isReading = false
     /// Whether the consumer group was there when it was looked at last.
     package private(set) var isReadable = false
@@ -50,6 +54,9 @@ package final class MessageQueue {
         self.counters = counters
         self.log = log
         key = keys.messages
+        takeover = Takeover(loop: loop, redis: commands, key: key, consumer: consumer, log: log)
+        takeover.room = { [unowned self] in room() }
+        takeover.whenClaimed = { [unowned self] entry in take(entry) }
     }
 
     // MARK: Adding
@@ -98,6 +105,7 @@ package final class MessageQueue {
     /// Takes no more messages.
     package func stop() {
         isStopped = true
+        takeover.stop()
     }
 
     private func arrived(_ result: Result<RESPValue, RedisError>) {
@@ -114,7 +122,7 @@ package final class MessageQueue {
             createGroup()
         case .failure(.server(_, let text)):
             log.error("the queue cannot be read", ["error": text])
-            loop.schedule(after: .seconds(1)) { [weak self] in self?.read() }
+            loop.schedule(after: Self.refusalPause) { [weak self] in self?.read() }
         case .success:
             read()
         case .failure:
@@ -134,7 +142,7 @@ package final class MessageQueue {
                 read()
             case .failure(.server(_, let text)):
                 log.error("the queue's consumer group cannot be made", ["error": text])
-                loop.schedule(after: .seconds(1)) { [weak self] in self?.createGroup() }
+                loop.schedule(after: Self.refusalPause) { [weak self] in self?.createGroup() }
             case .failure: break  // The connection was lost: called again when it is ready.
             }
         }
@@ -142,7 +150,8 @@ package final class MessageQueue {
 
     private func take(_ value: RESPValue) {
         switch QueueEntry(value) {
-        case .message(let message): whenTaken(message)
+        case .message(let message):
+            if takeover.take(message.entryID) { whenTaken(message) }
         case .malformed(let entryID, let reason):
             counters.malformedEntries += 1
             let id = String(decoding: entryID, as: UTF8.self)
@@ -172,6 +181,7 @@ package final class MessageQueue {
     package func commandsReady() {
         acknowledgements.connectionLost()
         sendAcknowledgements()
+        takeover.redisReady()
     }
 
     private func sendAcknowledgements() {
@@ -186,46 +196,30 @@ package final class MessageQueue {
             acknowledge.append(entryID)
         }
         // Deleted before it is acknowledged: a crash between the two must not leave an entry that nobody reads.
-        commands.send(delete) { _ in }
+        var refusal: RedisError?
+        commands.send(delete) { result in
+            if case .failure(let error) = result { refusal = error }
+        }
         commands.send(acknowledge) { [self] result in
-            if case .success = result { acknowledgements.confirmed(batch) }
+            if case .failure(let error) = result { refusal = refusal ?? error }
+            switch refusal {
+            case nil:
+                acknowledgements.confirmed(batch)
+                takeover.release(batch)
+            case .server(_, let text): acknowledgementsRefused(batch, text)
+            default: break  // The connection was lost: they are sent again when it is ready.
+            }
         }
     }
-}
 
-/// Which finished entries Redis has yet to be told of.
-///
-/// A value type without I/O.
-package struct Acknowledgements {
-    private var fresh: [[UInt8]] = []
-    private var sent: [[[UInt8]]] = []
-
-    package init() {}
-
-    package var isEmpty: Bool { fresh.isEmpty && sent.isEmpty }
-
-    /// Notes an entry; true when it is the first of a new batch.
-    package mutating func add(_ entryID: [UInt8]) -> Bool {
-        fresh.append(entryID)
-        return fresh.count == 1
-    }
-
-    /// The entries to tell Redis now.
-    package mutating func takeBatch() -> [[UInt8]]? {
-        guard !fresh.isEmpty else { return nil }
-        defer { fresh = [] }
-        sent.append(fresh)
-        return fresh
-    }
-
-    /// Redis has answered a batch; answers come in the order of the batches.
-    package mutating func confirmed(_ batch: [[UInt8]]) {
-        if let index = sent.firstIndex(of: batch) { sent.remove(at: index) }
-    }
-
-    /// Answers that are still out will not come: their batches are to be sent again.
-    package mutating func connectionLost() {
-        fresh = sent.flatMap { $0 } + fresh
-        sent = []
+    /// Redis answers, but cannot do it now (a script runs, its disk is full): told again a little later.
+    private func acknowledgementsRefused(_ batch: [[UInt8]], _ text: String) {
+        acknowledgements.refused(batch)
+        guard acknowledgementRetry == nil else { return }
+        log.error("Redis does not let finished messages leave the queue", ["error": text])
+        acknowledgementRetry = loop.schedule(after: Self.refusalPause) { [weak self] in
+            self?.acknowledgementRetry = nil
+            self?.sendAcknowledgements()
+        }
     }
 }

@@ -1,4 +1,5 @@
 package import Redis
+package import Transport
 
 /// Removes the registrations of a device that its provider calls dead: on every channel, if older than that finding.
 ///
@@ -42,24 +43,45 @@ package final class DeadRegistrations {
         """
     )
 
+    /// How long a removal waits that Redis could not do for the moment.
+    static let retryPause: Duration = .seconds(1)
+
     private let redis: RedisConnection
     private let keys: RedisKeys
+    private let loop: EventLoop
 
-    package init(redis: RedisConnection, keys: RedisKeys) {
+    package init(redis: RedisConnection, keys: RedisKeys, loop: EventLoop) {
         self.redis = redis
         self.keys = keys
+        self.loop = loop
     }
 
     /// Removes a device that a push on `channel` was refused for.
     ///
     /// `member` is the set's member as stored. `deadSince`, in unix milliseconds, is when the provider found the device
-    /// dead; registrations since then stay. Nil: it does not say, and all go.
+    /// dead; registrations since then stay. Nil: it does not say, and all go. While Redis is away or busy the removal
+    /// waits for it.
     package func remove(
         member: [UInt8],
         kind: RegistrationKind,
         channel: [UInt8],
         deadSince: Int64?,
         done: @escaping (Result) -> Void
+    ) {
+        attempt(member, kind, channel, deadSince) { [self] result in
+            guard case .failed(let error) = result, error.isPassing else { return done(result) }
+            loop.schedule(after: Self.retryPause) { [weak self] in
+                self?.remove(member: member, kind: kind, channel: channel, deadSince: deadSince, done: done)
+            }
+        }
+    }
+
+    private func attempt(
+        _ member: [UInt8],
+        _ kind: RegistrationKind,
+        _ channel: [UInt8],
+        _ deadSince: Int64?,
+        _ done: @escaping (Result) -> Void
     ) {
         let token = kind.tokenToSend(member)
         var read = RedisCommand("ZRANGE")
@@ -105,8 +127,12 @@ package final class DeadRegistrations {
         done: @escaping (Removal) -> Void
     ) {
         guard let token = members.first, !candidates.isEmpty else { return done(.done(newer: [])) }
+        var refusal: RedisError?
         for candidate in candidates {
-            redis.send(change("SREM", candidate.channel, kind, members)) { _ in }
+            redis.send(change("SREM", candidate.channel, kind, members)) { result in
+                // A key of another type holds no registration.
+                if case .failure(let error) = result, error.code != "WRONGTYPE" { refusal = refusal ?? error }
+            }
         }
         let arguments = candidates.flatMap { [$0.channel, Array(String($0.registered).utf8)] }
         redis.evaluate(Self.forget, keys: [keys.device(token: token, kind: kind)], arguments: arguments) {
@@ -114,6 +140,7 @@ package final class DeadRegistrations {
             switch answer {
             case .failure(let error): done(.failed(error))
             case .success(let value):
+                if let refusal { return done(.failed(refusal)) }
                 let newer = (value.elements ?? []).compactMap(\.bytes)
                 for channel in newer { redis.send(change("SADD", channel, kind, [token])) { _ in } }
                 done(.done(newer: newer))

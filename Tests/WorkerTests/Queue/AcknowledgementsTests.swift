@@ -27,4 +27,15 @@ struct AcknowledgementsTests {
         acknowledgements.connectionLost()
         #expect(acknowledgements.takeBatch() == [[1], [2]])
     }
+
+    @Test("A batch that Redis refused goes with the next one")
+    func refused() {
+        var acknowledgements = Acknowledgements()
+        _ = acknowledgements.add([1])
+        _ = acknowledgements.takeBatch()
+        _ = acknowledgements.add([2])
+        acknowledgements.refused([[1]])
+        #expect(acknowledgements.takeBatch() == [[1], [2]])
+        #expect(!acknowledgements.isEmpty)
+    }
 }
