@@ -57,7 +57,7 @@ package final class Worker {
             now: now,
             counters: counters
         )
-        let registrations = DeadRegistrations(redis: redis.commands, keys: keys, loop: loop)
+        let registrations = DeadRegistrations(redis: redis.commands, keys: keys)
         let surroundings = RouteSurroundings(
             loop: loop,
             log: log,
@@ -66,7 +66,7 @@ package final class Worker {
             now: now
         )
         routes = try Routes(settings, in: surroundings)
-        fanOut = FanOut(redis: redis.commands, keys: keys, loop: loop)
+        fanOut = FanOut(redis: redis.commands, keys: keys)
         dispatcher = Dispatcher(
             queue: queue,
             fanOut: fanOut,

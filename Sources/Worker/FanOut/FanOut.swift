@@ -1,5 +1,5 @@
 package import Redis
-package import Transport
+import Transport
 
 /// Walks the registration sets of targets and hands their pushes to the routes, page by page.
 ///
@@ -31,14 +31,12 @@ package final class FanOut {
 
     private let redis: RedisConnection
     private let keys: RedisKeys
-    private let loop: EventLoop
     private var waiting = FIFO<Walk>()
     private var pagesInFlight = 0
 
-    package init(redis: RedisConnection, keys: RedisKeys, loop: EventLoop) {
+    package init(redis: RedisConnection, keys: RedisKeys) {
         self.redis = redis
         self.keys = keys
-        self.loop = loop
     }
 
     /// Starts a target: walks its set and sends through the route, or only counts when there is none.
@@ -100,7 +98,7 @@ package final class FanOut {
     /// Redis answers, but cannot do it now (a script runs, it loads its data): the page is asked for again.
     private func pause(_ walk: Walk) {
         walk.cursor = Walk.start
-        loop.schedule(after: Self.refusalPause) { [weak self] in self?.step(walk) }
+        redis.loop.schedule(after: Self.refusalPause) { [weak self] in self?.step(walk) }
     }
 
     private func fail(_ walk: Walk, reason: String, text: String) {

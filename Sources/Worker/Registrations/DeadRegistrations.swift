@@ -1,5 +1,5 @@
 package import Redis
-package import Transport
+import Transport
 
 /// Removes the registrations of a device that its provider calls dead: on every channel, if older than that finding.
 ///
@@ -48,12 +48,10 @@ package final class DeadRegistrations {
 
     private let redis: RedisConnection
     private let keys: RedisKeys
-    private let loop: EventLoop
 
-    package init(redis: RedisConnection, keys: RedisKeys, loop: EventLoop) {
+    package init(redis: RedisConnection, keys: RedisKeys) {
         self.redis = redis
         self.keys = keys
-        self.loop = loop
     }
 
     /// Removes a device that a push on `channel` was refused for.
@@ -70,7 +68,7 @@ package final class DeadRegistrations {
     ) {
         attempt(member, kind, channel, deadSince) { [self] result in
             guard case .failed(let error) = result, error.isPassing else { return done(result) }
-            loop.schedule(after: Self.retryPause) { [weak self] in
+            redis.loop.schedule(after: Self.retryPause) { [weak self] in
                 self?.remove(member: member, kind: kind, channel: channel, deadSince: deadSince, done: done)
             }
         }
