@@ -117,7 +117,7 @@ struct TraceWatchTests {
         #expect(watch.hasFailure)
     }
 
-    @Test("Errors without a target are waited for as well")
+    @Test("What failed before it became a target is waited for until it is completed")
     func errors() {
         let message = Array(#"{"pn_debug":true,"pn_apns":5}"#.utf8)
         let plan = Plan.make(message, received: 0, settings: PlanSettings())
@@ -126,6 +126,8 @@ struct TraceWatchTests {
         #expect(watch.expectsMore)
         #expect(!watch.isDone)
         _ = watch.receive(trace("error", ",\"gateway\":\"apns\""))
+        #expect(!watch.isDone)
+        _ = watch.receive(trace("completed", ",\"gateway\":\"apns\""))
         #expect(watch.isDone)
         #expect(watch.hasFailure)
     }
