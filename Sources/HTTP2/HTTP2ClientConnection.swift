@@ -226,7 +226,8 @@ extension HTTP2ClientConnection {
         timer?.cancel()
         timer = nil
         guard let next = nextCheck else { return }
-        timer = loop.schedule(after: next - loop.now) { [weak self] in self?.check() }
+        // Cancelled at the end; not weak, since that would make each later use of this object dearer.
+        timer = loop.schedule(after: next - loop.now) { self.check() }
     }
 
     private var nextCheck: LoopInstant? {

@@ -12,7 +12,8 @@ package protocol HTTP2PoolHandler: AnyObject {
 /// The connections to one host with one credential; confined to its loop.
 ///
 /// Connects when there is something to send. Every submitted request ends in exactly one answer or failure. Keeps no
-/// requests of its own: what finds no room stays with the owner, who is told when to try again.
+/// requests of its own: what finds no room stays with the owner, who is told when to try again. Lives until `close()`
+/// or `drain()`.
 package final class HTTP2Pool {
     package let endpoint: Endpoint
     package let options: HTTP2Options
@@ -148,24 +149,27 @@ extension HTTP2Pool {
         guard wakeTimer?.isPending != true || moment < wakeMoment else { return }
         wakeTimer?.cancel()
         wakeMoment = moment
-        wakeTimer = loop.schedule(after: moment - loop.now) { [weak self] in
-            guard let self, !isClosing else { return }
-            perform(state.wake(now: loop.now))
+        wakeTimer = loop.schedule(after: moment - loop.now) {
+            guard !self.isClosing else { return }
+            self.perform(self.state.wake(now: self.loop.now))
         }
     }
 
     /// While there are several connections, looks now and then whether they are needed.
     private func planTidy() {
         guard tidyTimer == nil, connections.count > 1 else { return }
-        tidyTimer = loop.schedule(after: options.idleLifetime / 4) { [weak self] in
-            guard let self else { return }
-            tidyTimer = nil
-            let actions = state.tidy(now: loop.now) { identifier in
-                connections.first { $0.identifier == identifier && $0.openCount == 0 }?.lastUse
-            }
-            perform(actions)
-            planTidy()
+        tidyTimer = loop.schedule(after: options.idleLifetime / 4) {
+            self.tidyTimer = nil
+            self.tidy()
+            self.planTidy()
         }
+    }
+
+    private func tidy() {
+        let actions = state.tidy(now: loop.now) { identifier in
+            connections.first { $0.identifier == identifier && $0.openCount == 0 }?.lastUse
+        }
+        perform(actions)
     }
 
     private func ended(_ identifier: Int, reason: String, wasReady: Bool) {

@@ -1,6 +1,8 @@
 package import Transport
 
 /// Accepts HTTP/2 connections on one port; confined to its loop.
+///
+/// Lives until `close()`.
 package final class HTTP2Server {
     /// The connections that stand, in no order.
     package var connections: [HTTP2ServerConnection] { Array(members.values) }
@@ -25,7 +27,7 @@ package final class HTTP2Server {
     ) throws(TransportError) {
         self.options = options
         self.handler = handler
-        listener = try Listener(endpoint, tls: tls, on: loop) { [weak self] stream in self?.accept(stream) }
+        listener = try Listener(endpoint, tls: tls, on: loop) { stream in self.accept(stream) }
     }
 
     /// The port in use.

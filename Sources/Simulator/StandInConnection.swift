@@ -8,8 +8,8 @@ final class StandInConnection {
     /// What the connection has seen of APNs' provider tokens.
     var tokenMemory = APNsTokenCheck.Memory()
 
-    /// The connection holds this object; it is gone when the connection has ended.
-    private weak var connection: HTTP2ServerConnection?
+    /// It holds this object too, and lets go of it at its end.
+    private let connection: HTTP2ServerConnection
     private let loop: EventLoop
     /// Set by a user: the services raise the limit no more.
     private var isLimitFixed: Bool
@@ -28,9 +28,7 @@ final class StandInConnection {
     /// Does with a request what was decided, when its time has come.
     func perform(_ answer: StandInAnswer, on streamID: Int32) {
         guard answer.delay > .zero else { return performNow(answer, on: streamID) }
-        loop.schedule(after: answer.delay) { [weak self] in
-            self?.performNow(answer, on: streamID)
-        }
+        loop.schedule(after: answer.delay) { self.performNow(answer, on: streamID) }
     }
 
     private func performNow(_ answer: StandInAnswer, on streamID: Int32) {
@@ -38,46 +36,46 @@ final class StandInConnection {
         switch answer.fault {
         case nil:
             do {
-                try connection?.respond(streamID, status: answer.status, headers: answer.headers, body: answer.body)
+                try connection.respond(streamID, status: answer.status, headers: answer.headers, body: answer.body)
             } catch {
-                connection?.reset(streamID, .internalError)
+                connection.reset(streamID, .internalError)
             }
-        case .refuse: connection?.reset(streamID, .refusedStream)
+        case .refuse: connection.reset(streamID, .refusedStream)
         case .goaway: goAway(.noError, below: streamID, debugData: [])
-        case .drop: connection?.drop()
+        case .drop: connection.drop()
         case .silent: break
         }
     }
 
     /// Allows more streams, unless a user has set the limit.
     func raiseStreamLimit(to limit: UInt32) {
-        guard !isLimitFixed, (connection?.announcedStreamLimit ?? 0) < limit else { return }
-        connection?.setMaximumConcurrentStreams(limit)
+        guard !isLimitFixed, (connection.announcedStreamLimit ?? 0) < limit else { return }
+        connection.setMaximumConcurrentStreams(limit)
     }
 
     /// A user's own limit.
     func setStreamLimit(_ limit: UInt32) {
         isLimitFixed = true
-        connection?.setMaximumConcurrentStreams(limit)
+        connection.setMaximumConcurrentStreams(limit)
     }
 
     func reset(_ streamID: Int32, _ code: HTTP2ErrorCode) {
-        connection?.reset(streamID, code)
+        connection.reset(streamID, code)
     }
 
     /// Says that nothing from this stream on was processed, and takes no new streams.
     func goAway(_ code: HTTP2ErrorCode, below streamID: Int32, debugData: [UInt8]) {
         firstUnprocessed = min(firstUnprocessed, streamID)
-        connection?.goAway(code, lastStreamID: max(0, streamID - 2), debugData: debugData)
+        connection.goAway(code, lastStreamID: max(0, streamID - 2), debugData: debugData)
     }
 
     /// Says goodbye: the streams that are open are answered (RFC 9113 section 6.8).
     func goAway(debugData: [UInt8]) {
-        connection?.goAway(.noError, debugData: debugData)
+        connection.goAway(.noError, debugData: debugData)
     }
 
     /// Closes without a word of HTTP/2.
-    func drop() { connection?.drop() }
+    func drop() { connection.drop() }
 }
 
 extension ReceivedRequest {

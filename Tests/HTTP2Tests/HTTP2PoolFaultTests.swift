@@ -159,9 +159,7 @@ struct HTTP2PoolFaultTests {
     func comesBack() async throws {
         try await withScene { loop, scene in
             let port = try await loop.run {
-                try scene.value.startServer()
-                let port = scene.value.server?.port ?? 0
-                scene.value.server?.close()
+                let port = try PoolScene.unsharedPort(on: loop)
                 var options = HTTP2Options()
                 options.firstPause = .milliseconds(20)
                 options.longestPause = .milliseconds(200)

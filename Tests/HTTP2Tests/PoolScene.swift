@@ -68,6 +68,18 @@ final class PoolScene: HTTP2PoolHandler, HTTP2ServerConnectionHandler {
         return options
     }
 
+    /// A port that nobody listens on, out of the range from which the system gives ports to others.
+    static func unsharedPort(on loop: EventLoop) throws -> UInt16 {
+        for _ in 0..<100 {
+            let port = UInt16.random(in: 20_000..<32_000)
+            guard let listener = try? Listener(.tcp(host: "127.0.0.1", port: port), on: loop, accept: { _ in nil })
+            else { continue }
+            listener.close()
+            return port
+        }
+        throw TransportError.unusable("no port is free")
+    }
+
     /// Submits what there is room for; the rest when there is more.
     func push(_ tags: some Sequence<Int>) {
         waiting += tags

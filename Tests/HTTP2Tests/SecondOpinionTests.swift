@@ -13,12 +13,7 @@ struct SecondOpinionTests {
             let folder = try TemporaryFolder()
             try await File.write(loop.run { scene.value.certifiedKey.chainPEM }, to: folder.path(of: "chain.pem"))
             try await File.write(loop.run { scene.value.certifiedKey.keyPEM }, to: folder.path(of: "key.pem"))
-            // A port that was free a moment ago.
-            let port = try await loop.run {
-                try scene.value.startServer()
-                defer { scene.value.server?.close() }
-                return scene.value.server?.port ?? 0
-            }
+            let port = try await loop.run { try PoolScene.unsharedPort(on: loop) }
             let child = try ChildProcess(
                 "nghttpd",
                 [
