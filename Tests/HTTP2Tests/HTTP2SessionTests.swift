@@ -255,4 +255,21 @@ struct HTTP2SessionTests {
     func forbiddenHeaders(header: HTTP2HeaderField) {
         #expect(throws: HTTP2Error.self) { try header.validate() }
     }
+
+    @Test("Of an answer's headers a bounded number is kept")
+    func manyHeaders() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        pair.respond = { session, request in
+            var headers = [HTTP2HeaderField("long", String(repeating: "x", count: 5000))]
+            for number in 0..<200 { headers.append(HTTP2HeaderField("retry-after", "\(number)")) }
+            try session.respond(request.streamID, status: 503, headers: headers)
+        }
+        try pair.pump()
+        #expect(pair.submit(pushRequest(), tag: 1))
+        try pair.pump()
+        #expect(pair.answers[1]?.headers.count == 64)
+        #expect(pair.answers[1]?.header("retry-after") == "0")
+        #expect(pair.answers[1]?.header("long") == nil)
+    }
 }
