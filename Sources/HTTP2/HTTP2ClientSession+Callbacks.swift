@@ -119,9 +119,15 @@ extension HTTP2ClientSession {
             currentStatus = status
             guard let index = core.slot(of: streamID) else { return }
             requests.items[index].status = status
+            // A final answer may come after informational ones (RFC 9110 section 15.2), with their own headers.
+            if !requests.items[index].responseHeaders.isEmpty { requests.items[index].responseHeaders = [] }
             return
         }
         guard currentStatus != 200 || keepsAllHeaders, let index = core.slot(of: streamID) else { return }
+        // A few compressed bytes can stand for thousands each (RFC 7541 section 7.3).
+        guard requests.items[index].responseHeaders.count < Self.maximumHeaderCount,
+            value.count <= Self.maximumHeaderBytes
+        else { return }
         unsafe requests.items[index].responseHeaders.append(HTTP2HeaderField(name: name, value: value))
     }
 

@@ -19,6 +19,9 @@ package protocol HTTP2ClientSessionHandler: AnyObject {
 package final class HTTP2ClientSession {
     /// Longer answers are cut: neither APNs nor FCM send more than a few hundred bytes.
     package static let maximumResponseBytes = 65_536
+    /// More headers of an answer, and longer ones, are dropped.
+    static let maximumHeaderCount = 64
+    static let maximumHeaderBytes = 4096
     /// What a peer may send in headers of one answer.
     private static let maximumHeaderListSize: UInt32 = 16_384
 

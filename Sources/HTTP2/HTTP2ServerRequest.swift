@@ -26,7 +26,8 @@ package struct HTTP2ServerRequest: Equatable, Sendable {
         case ":method": method = header.text
         case ":path": path = header.text
         case ":scheme", ":authority": break
-        default: headers.append(header)
+        // 256: far beyond any real request.
+        default: if headers.count < 256 { headers.append(header) }
         }
     }
 }

@@ -23,7 +23,7 @@ package final class MessageDecoder {
             sink.deliver = message
             defer { sink.deliver = nil }
             let error = reader.read(bytes, incomplete: { sink.keep() }) {
-                if let value = sink.builder.take() { return other(value) }
+                if sink.goesOn, let value = sink.builder.take() { return other(value) }
                 return sink.goesOn
             }
             return sink.isBroken ? .invalidReply("a message that is not made of strings") : error
@@ -68,7 +68,7 @@ package final class MessageDecoder {
 
     override func text(_ kind: Text, _ bytes: UnsafeRawBufferPointer) {
         switch state {
-        case .message(let missing): unsafe part(bytes, missing: missing)
+        case .message(let missing) where kind == .bulk: unsafe part(bytes, missing: missing)
         case .undecided(let count) where unsafe kind == .bulk && isMessage(bytes, count):
             state = .message(missing: count - 1)
         default: pass { unsafe $0.text(kind, bytes) }
@@ -101,12 +101,14 @@ package final class MessageDecoder {
     private func pass(_ piece: (RESPValueBuilder) -> Void) {
         switch state {
         case .undecided(let count): builder.array(count: count)
-        case .message: isBroken = true
+        case .message:
+            isBroken = true
+            goesOn = false
+            return
         case .between, .other: break
         }
         piece(builder)
         state = builder.isInArray ? .other : .between
-        if isBroken { goesOn = false }
     }
 
     private func isMessage(_ bytes: UnsafeRawBufferPointer, _ count: Int) -> Bool {

@@ -59,9 +59,6 @@ package final class RedisConnection: RedisLinkOwner {
         }
     }
 
-    /// The loop that it is confined to.
-    package var loop: EventLoop { link.loop }
-
     /// Whether commands can be sent now.
     package var isReady: Bool { link.isEstablished }
 

@@ -91,14 +91,19 @@ struct RESPDecoderTests {
         #expect(seen == [.integer(1), .integer(2)])
     }
 
-    @Test("Random bytes are read without a crash")
-    func random() {
+    @Test("Damaged bytes have the same result however they are split", arguments: 0..<20)
+    func damaged(round: Int) {
         var generator = SystemRandomNumberGenerator()
-        let alphabet = Array("*$+-:0123456789\r\n\r\n\r\nab".utf8)
-        for _ in 0..<2000 {
-            let bytes = (0..<60).map { _ in alphabet.randomElement(using: &generator) ?? 0 }
-            _ = decode([bytes])
-            _ = messages([bytes])
+        let alphabet = Array("*$+-:0123456789\r\n".utf8)
+        let stream = Self.replies.flatMap { Array($0.0.utf8) } + MessageDecoderTests.stream.prefix(300)
+        for _ in 0..<100 {
+            var bytes = (0..<40).map { _ in alphabet.randomElement(using: &generator) ?? 0 }
+            #expect(DecoderProperties.check(bytes) == nil, "\(bytes)")
+            bytes = stream
+            for _ in 0...(round % 4) {
+                bytes[Int.random(in: bytes.indices)] = alphabet.randomElement(using: &generator) ?? 0
+            }
+            #expect(DecoderProperties.check(bytes) == nil, "\(bytes)")
         }
     }
 

@@ -75,6 +75,18 @@ struct RedisSettingsTests {
         }
     }
 
+    @Test("Whatever the URL, it is taken apart or refused")
+    func random() {
+        let parts = [
+            "redis", "unix", "://", "/", ":", "@", "[", "]", "%", "?", "&", "=", "db", "0", "a", ",", " ", "\u{E9}",
+            "\u{0}",
+        ]
+        for _ in 0..<5000 {
+            let tail = (0..<8).map { _ in parts.randomElement() ?? "" }.joined()
+            for head in ["", "redis://", "unix:///"] { _ = try? RedisSettings(url: head + tail) }
+        }
+    }
+
     @Test("A description shows neither user nor password")
     func description() throws {
         #expect("\(try RedisSettings(url: "redis://u:p@h:1/2"))" == "redis://h:1")

@@ -116,7 +116,7 @@ struct DeadRegistrationsTests {
         ) async throws -> String {
             let keys = RedisKeys(prefix: prefix)
             return try await client.withConnection { connection, done in
-                let registrations = DeadRegistrations(redis: connection, keys: keys, loop: connection.loop)
+                let registrations = DeadRegistrations(redis: connection, keys: keys)
                 registrations.remove(
                     member: Array(member.utf8),
                     kind: app,
