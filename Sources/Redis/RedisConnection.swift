@@ -28,9 +28,6 @@ package final class RedisConnection: RedisLinkOwner {
     /// Scripts that this connection has sent in full, so that the server knows them by name.
     private var sentScripts: Set<String> = []
 
-    /// The loop that it is confined to.
-    package var loop: EventLoop { link.loop }
-
     package init(
         _ settings: RedisSettings,
         name: String,
