@@ -28,6 +28,9 @@ package final class RedisConnection: RedisLinkOwner {
     /// Scripts that this connection has sent in full, so that the server knows them by name.
     private var sentScripts: Set<String> = []
 
+    /// The loop that it is confined to.
+    package var loop: EventLoop { link.loop }
+
     package init(
         _ settings: RedisSettings,
         name: String,
