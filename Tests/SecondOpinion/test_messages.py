@@ -4,10 +4,11 @@ Every case has its own channel and its own four devices, so that all of them go 
 """
 
 import json
+import subprocess
 import time
 import unittest
 
-from support import Workplace, eventually, redis_client
+from support import PATH, PROGRAM, Workplace, eventually, redis_client
 
 TOPIC = "com.example.app"
 SOON = int(time.time()) + 5000
@@ -220,7 +221,7 @@ class Messages(unittest.TestCase):
                 self.assertEqual([trace["reason"] for trace in traces if trace["stage"] == "error"], reasons)
 
 
-class Members(unittest.TestCase):
+class Odds(unittest.TestCase):
     def test_members_that_are_no_tokens(self):
         """They are counted, never sent, and kept, whether the target is served or ends before its fan-out."""
         place = self.enterContext(Workplace())
@@ -247,6 +248,28 @@ class Members(unittest.TestCase):
         kept = client.smembers(f"push:{{chat}}:apns:development:{TOPIC}")
         self.assertEqual({member.decode() for member in kept}, members)
         eventually("the message leaves the queue", lambda: client.xlen("push:{queue}:messages") == 0)
+
+    def test_publish_shows_all_traces_and_waits_for_none_that_cannot_come(self):
+        place = self.enterContext(Workplace())
+        path = place.redis()
+        simulator = place.simulator()
+        place.worker(simulator.environment, path)
+        redis_client(path).sadd("push:{chat}:fcm", "token")
+
+        def publish(message):
+            answer = subprocess.run(
+                [PROGRAM, "publish", "chat", "--message", "-", "--trace", "--json", "--timeout", "20"], input=message,
+                env={"PATH": PATH, "PUSHBRIDGE_REDIS_URL": f"unix://{path}"}, capture_output=True, timeout=10)
+            lines = [json.loads(line) for line in answer.stdout.splitlines()]
+            return answer.returncode, [(line["stage"], line.get("gateway")) for line in lines if "stage" in line]
+
+        for message in [b"no JSON", b"[]", b'{"text":"x"}', b'{"pn_fcm":{']:
+            with self.subTest(message):
+                self.assertEqual(publish(message), (1, []))
+        code, stages = publish(b'{"pn_apns":[],"pn_fcm":{"data":{"a":"1"}}}')
+        self.assertEqual(code, 1)
+        self.assertIn(("completed", "apns"), stages)
+        self.assertEqual(stages[-1], ("completed", "fcm"))
 
 
 if __name__ == "__main__":

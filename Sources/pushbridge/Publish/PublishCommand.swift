@@ -43,6 +43,15 @@ enum PublishCommand: Command {
         let isJSON: Bool
         let waitsFor: Duration?
         let place: TracePlace
+
+        /// Whether workers say anything of the message: it has a push key, and asks for traces.
+        var canBeTraced: Bool {
+            switch message.withRawSpan({ PushKeyFilter.inspect($0) }) {
+            case .none: false
+            case .push: true
+            case .invalid(let debug): debug
+            }
+        }
     }
 
     // What of the options says what the message is.
@@ -160,6 +169,7 @@ extension PublishCommand {
         default: throw CommandError("the traces cannot be heard")
         }
         _ = try await publish(order, client)
+        guard order.canBeTraced else { throw CommandError("no trace comes of such a message") }
         var watch = TraceWatch(channel: order.channel, message: order.message, plan: order.plan)
         let alarm = Alarm(client)
         alarm.set(after: deadline)
