@@ -26,7 +26,7 @@ extension RedisError: CustomStringConvertible {
         case .settings(let text): text
         case .connection(let error): "Redis: \(error)"
         case .authentication(let text):
-            "Redis refuses the user or the password: \(text). Check the user and password in the Redis URL"
+            "Redis refuses the user or the password: \(text); check both in the Redis URL"
         case .server(_, let message): "Redis answered: \(message)"
         case .invalidReply(let text): "Redis sent something that cannot be understood: \(text)"
         case .overdue(let text): "Redis: \(text)"
@@ -41,7 +41,7 @@ extension RedisError {
     package static func reply(_ text: String) -> RedisError {
         let code = text.split(separator: " ", maxSplits: 1).first.map(String.init) ?? ""
         switch code {
-        case "WRONGPASS", "NOAUTH": return .authentication(text)
+        case "WRONGPASS", "NOAUTH": return .authentication(text.last == "." ? String(text.dropLast()) : text)
         // "ERR AUTH <password> called without any password configured for the default user …"
         case "ERR" where text.hasPrefix("ERR AUTH"), "ERR" where text.hasPrefix("ERR invalid password"):
             return .authentication(text)
