@@ -8,6 +8,8 @@ package import Transport
 package final class Route {
     /// Above this many waiting pushes of big targets the fan-out is asked to wait.
     package static let maximumWaiting = 2048
+    /// Above this many pushes that wait for another attempt, too.
+    package static let maximumRetrying = 20_000
     /// How often a push that the provider did not process is sent again at once, before it waits like a retry.
     static let maximumResends = 3
 
@@ -47,7 +49,9 @@ package final class Route {
     }
 
     /// Whether the fan-out may bring more pushes.
-    package var hasRoom: Bool { bulk.count + retrying < Self.maximumWaiting }
+    ///
+    /// Those that wait for another attempt may wait for long: others are held back only when they are very many.
+    package var hasRoom: Bool { bulk.count < Self.maximumWaiting && retrying < Self.maximumRetrying }
 
     /// Pushes without an outcome.
     package var unfinished: Int { small.count + bulk.count + inFlight.count + retrying }
@@ -159,6 +163,8 @@ package final class Route {
         }
     }
 
+    /// Sends a push again that the provider has not processed: no attempt is counted, so that it waits no longer for
+    /// that when a later answer asks for patience.
     private func resend(_ push: Push, reason: String) {
         var push = push
         push.resends += 1
@@ -166,12 +172,18 @@ package final class Route {
             small.append(push)
             return planPump()
         }
-        retryUnlessLate(push, reason: reason, status: nil, asked: nil)
+        let waits = push.resends - Self.maximumResends
+        guard let delay = settlement.retryDelay(of: push, afterAttempt: waits, status: nil, asked: nil) else {
+            return settlement.giveUp(push, status: nil, reason: reason)
+        }
+        settlement.traceRetry(push, status: nil, reason: reason, after: delay)
+        retry(push, after: delay)
     }
 
     private func retryUnlessLate(_ push: Push, reason: String, status: Int?, asked: Duration?) {
         var push = push
-        guard let delay = settlement.retryDelay(of: push, status: status, asked: asked) else {
+        guard let delay = settlement.retryDelay(of: push, afterAttempt: push.attempt, status: status, asked: asked)
+        else {
             return settlement.giveUp(push, status: status, reason: reason)
         }
         settlement.traceRetry(push, status: status, reason: reason, after: delay)

@@ -95,11 +95,16 @@ package final class Settlement {
     // MARK: Retries
 
     /// How long to wait before the next attempt; nil: there is none.
-    package func retryDelay(of push: Push, status: Int?, asked: Duration?) -> Duration? {
+    package func retryDelay(
+        of push: Push,
+        afterAttempt attempt: Int,
+        status: Int?,
+        asked: Duration?
+    ) -> Duration? {
         guard !push.run.target.isSingleAttempt else { return nil }
         let left = Duration.milliseconds(push.run.target.deadline - now())
         return retryPolicy.delay(
-            afterAttempt: push.attempt,
+            afterAttempt: attempt,
             gateway: push.run.target.gateway,
             status: status,
             retryAfter: asked,
