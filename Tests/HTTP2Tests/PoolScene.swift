@@ -18,6 +18,10 @@ final class PoolScene: HTTP2PoolHandler, HTTP2ServerConnectionHandler {
     /// Requests to be submitted as soon as there is room.
     private(set) var waiting: [Int] = []
     var request = pushRequest()
+    /// Whether each request's path ends with its tag.
+    var numbersPaths = false
+    /// Whether requests that were not processed are submitted again, as often as it takes.
+    var resendsUnprocessed = false
     /// What the server does with a request.
     var respond: (HTTP2ServerConnection, HTTP2ServerRequest) -> Void = { connection, request in
         try? connection.respond(request.streamID, status: 200)
@@ -88,7 +92,11 @@ final class PoolScene: HTTP2PoolHandler, HTTP2ServerConnectionHandler {
 
     private func submitWaiting() {
         var count = 0
-        while count < waiting.count, pool?.submit(request, tag: waiting[count]) == true { count += 1 }
+        while count < waiting.count {
+            if numbersPaths { request.path = Array("/3/device/\(waiting[count])".utf8) }
+            guard pool?.submit(request, tag: waiting[count]) == true else { break }
+            count += 1
+        }
         waiting.removeFirst(count)
     }
 
@@ -106,6 +114,12 @@ final class PoolScene: HTTP2PoolHandler, HTTP2ServerConnectionHandler {
 
     func pool(_ pool: HTTP2Pool, request tag: Int, failed failure: HTTP2Failure) {
         #expect(answers[tag] == nil && failures[tag] == nil)
+        if resendsUnprocessed, case .notProcessed = failure {
+            waiting.append(tag)
+            // Not at once: a connection that has ended may be telling of many.
+            if waiting.count == 1 { loop.atEndOfTurn { self.submitWaiting() } }
+            return
+        }
         failures[tag] = failure
     }
 
