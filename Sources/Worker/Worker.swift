@@ -127,7 +127,12 @@ package final class Worker {
     private func waitForDrain(until deadline: LoopInstant) {
         let isDrained = dispatcher.unfinished == 0 && ingest.isSettled && queue.isSettled
         if isDrained { return end(.clean) }
-        if loop.now >= deadline { return end(.unfinished(messages: dispatcher.unfinished)) }
+        if loop.now >= deadline {
+            if !ingest.isSettled {
+                log.error("messages that Redis did not take are lost", ["messages": ingest.unwrittenCount])
+            }
+            return end(.unfinished(messages: dispatcher.unfinished))
+        }
         loop.schedule(after: .milliseconds(10)) { [weak self] in self?.waitForDrain(until: deadline) }
     }
 

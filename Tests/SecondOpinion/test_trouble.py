@@ -77,6 +77,16 @@ class Trouble(unittest.TestCase):
                 self.until_empty()
                 self.assertEqual(worker.stop(), 0)
 
+    def test_messages_that_redis_never_took_are_named_at_the_end(self):
+        self.client.execute_command("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all", "-xadd")
+        worker = self.place.worker(self.simulator.environment, self.redis, PUSHBRIDGE_DRAIN_SECONDS="1",
+                                   PUSHBRIDGE_REDIS_URL=f"unix://worker:secret@{self.redis}")
+        for _ in range(2):
+            self.client.publish("chat", MESSAGE)
+        worker.until("Redis does not take messages into the queue")
+        self.assertEqual(worker.stop(), 0)
+        self.assertIn("messages that Redis did not take are lost messages=2", worker.text())
+
 
 if __name__ == "__main__":
     unittest.main()

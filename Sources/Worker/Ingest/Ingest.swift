@@ -47,6 +47,8 @@ package final class Ingest {
 
     /// Whether all that was heard is in the queue.
     package var isSettled: Bool { unwritten.isEmpty }
+    /// Messages that were heard and that Redis is not known to have.
+    package var unwrittenCount: Int { unwritten.count }
 
     /// The queue's connection is ready: what it could not take is written again.
     package func queueReady() {

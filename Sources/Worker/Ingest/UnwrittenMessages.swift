@@ -20,6 +20,7 @@ package struct UnwrittenMessages {
     }
 
     package var isEmpty: Bool { entries.isEmpty }
+    package var count: Int { entries.count }
 
     /// Keeps a message and gives its number; nil when there is no room for it.
     package mutating func add(channel: [UInt8], message: [UInt8]) -> Int? {

@@ -15,7 +15,7 @@ final class Takeover {
     ///
     /// ARGV: group, milliseconds, own name. Deletes consumers that have no pending entries and have asked for none in
     /// so long. In a script, since a consumer is deleted with its entries.
-    private static let forgetConsumers = RedisScript(
+    static let forgetConsumers = RedisScript(
         """
         local forgotten = 0
         for _, fields in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
