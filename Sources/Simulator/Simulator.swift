@@ -80,6 +80,11 @@ package final class Simulator {
     /// The answers from now on; loop only.
     package func setScript(_ script: Script) { state.script = script }
 
+    /// Announces another stream limit on the connections that stand; loop only.
+    package func setStreamLimit(_ limit: UInt32) {
+        for connection in state.connections { connection.setStreamLimit(limit) }
+    }
+
     private static func tls(_ options: SimulatorOptions, _ credentials: SimulatorCredentials) throws -> TLSServerContext
     {
         let names = options.host == "localhost" ? [] : [options.host]

@@ -68,7 +68,7 @@ struct HTTP2PoolTests {
             try await loop.wait(for: "one connection") { scene.value.server?.connections.count == 1 }
             try await loop.run {
                 #expect(scene.value.failures.isEmpty)
-                #expect(scene.value.server?.acceptedCount == 3)
+                #expect((scene.value.server?.acceptedCount ?? 0) >= 3)
                 scene.value.push(1000..<1010)
             }
             try await loop.wait(for: "more answers") { scene.value.answers.count == 610 }

@@ -124,12 +124,12 @@ struct SimulatorAPNsTests {
             let expected: [(String, HTTP2Failure?)] = [
                 ("01", .notProcessed(reason: "REFUSED_STREAM")), ("02", nil),
                 ("03", .notProcessed(reason: "GOAWAY")),
-                ("04", .unanswered(reason: "no answer within 0.3 seconds")),
+                ("04", .unanswered(reason: "no answer within 1.0 seconds")),
             ]
             for (tag, (device, failure)) in expected.enumerated() {
                 try await loop.run {
                     try scene.value.connect(to: scene.value.simulator.apnsProductionURL) {
-                        $0.answerDeadline = .milliseconds(300)
+                        $0.answerDeadline = .seconds(1)
                         $0.unprovenStreamLimit = 1
                     }
                     scene.value.push(scene.value.apnsRequest(), tags: [100 + tag])

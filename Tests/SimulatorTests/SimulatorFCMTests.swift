@@ -83,19 +83,15 @@ struct SimulatorFCMTests {
 
     @Test("A client that opens more streams than it may is sent away in Google's words")
     func tooManyStreams() async throws {
-        var options = SimulatorOptions()
-        // Long enough for what follows to be done on a busy machine before the new limit arrives.
-        options.distance = .milliseconds(2000)
-        try await withSimulator(options) { loop, scene in
-            let url = try await loop.run {
+        try await withSimulator { loop, scene in
+            try await loop.run {
                 try scene.value.connect(to: scene.value.simulator.fcmURL)
                 scene.value.pool?.connectIfNeeded()
-                return scene.value.simulator.controlURL
             }
             try await loop.wait(for: "the connection") { scene.value.pool?.readyCount == 1 }
-            #expect(try await call("POST", "\(url)/connections/streams?limit=3").status == 200)
-            // The new limit is still on its way to the client.
             try await loop.run {
+                scene.value.simulator.setStreamLimit(3)
+                // In the same turn: the client cannot know of the new limit.
                 scene.value.push(scene.value.fcmRequest(accessToken: "x", message: Self.message), tags: 1...20)
             }
             try await loop.wait(for: "all outcomes") { scene.value.answers.count + scene.value.failures.count == 20 }
@@ -137,6 +133,8 @@ struct SimulatorFCMTests {
                     )
                 )
             }
+            #expect(try await call("POST", "\(url)/connections/streams?limit=7", body: "").status == 200)
+            #expect(try await call("POST", "\(url)/connections/streams?limit=many", body: "").status == 400)
             #expect(try await call("POST", "\(url)/reset", body: "").status == 200)
             #expect(try await call("GET", "\(url)/received").body.isEmpty)
             try await loop.run { scene.value.push(scene.value.apnsRequest(), tags: [2]) }
