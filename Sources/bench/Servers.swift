@@ -147,9 +147,9 @@ final class Servers {
 
     /// Devices with a channel each.
     func register(singleDevices count: Int) async throws {
-        try await inParallel(count) { number, client in
+        try await sendPipelined(count) { number in
             let key = BenchMessage.registrationKey(channel: BenchMessage.singleChannel(number))
-            try await client.call("SADD", key, BenchMessage.singleToken(number))
+            return RedisCommand("SADD", [key, BenchMessage.singleToken(number)])
         }
     }
 
@@ -158,8 +158,8 @@ final class Servers {
     }
 
     func publish(_ message: String, onSingleChannels count: Int) async throws {
-        try await inParallel(count) { number, client in
-            try await client.call("PUBLISH", BenchMessage.singleChannel(number), message)
+        try await sendPipelined(count) { number in
+            RedisCommand("PUBLISH", [BenchMessage.singleChannel(number), message])
         }
     }
 
@@ -170,18 +170,16 @@ final class Servers {
         return Scenarios.seconds(clock.now - start) * 1e6
     }
 
-    /// Some tasks that each wait for one reply at a time, so that the connection is busy but not flooded.
-    private func inParallel(_ count: Int, _ body: @escaping @Sendable (Int, RedisClient) async throws -> Void)
-        async throws
-    {
-        let taskCount = 32
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for first in 0..<taskCount {
-                group.addTask { [client] in
-                    for number in stride(from: first, to: count, by: taskCount) { try await body(number, client) }
-                }
+    /// Sends a command for each number, two hundred at a time, so that Redis is busy and this process hardly is.
+    private func sendPipelined(_ count: Int, _ command: @escaping @Sendable (Int) -> RedisCommand) async throws {
+        let batch = 200
+        for start in stride(from: 0, to: count, by: batch) {
+            let end = min(start + batch, count)
+            try await client.withConnection { connection, done in
+                for number in start..<(end - 1) { connection.send(command(number)) { _ in } }
+                // Replies come in order: with the last one all are there.
+                connection.send(command(end - 1), done)
             }
-            try await group.waitForAll()
         }
     }
 
