@@ -1,6 +1,7 @@
 """What one worker leaves behind, another serves: after a kill, after a lost connection, and never what is alive."""
 
 import collections
+import signal
 import unittest
 
 from support import Workplace, eventually, redis_client
@@ -48,6 +49,18 @@ class Takeover(unittest.TestCase):
         add_messages(self.client, 4)
         self.until_empty()
         self.assertEqual(list(self.pushes().values()), [1] * 4 * len(DEVICES))
+
+    def test_a_worker_that_stops_leaves_nothing_that_it_was_given(self):
+        for count in range(20, 100, 20):
+            worker = self.worker()
+            worker.process.send_signal(signal.SIGTERM)
+            # Entries come while it stops: it serves what it takes, and takes the others not at all.
+            add_messages(self.client, count)
+            self.assertEqual(worker.process.wait(20), 0)
+            self.assertEqual(pending(self.client), 0, worker.text())
+        self.worker()
+        self.until_empty()
+        self.assertEqual(list(self.pushes().values()), [1] * 200 * len(DEVICES))
 
     def test_entries_that_were_lost_with_a_connection_are_served(self):
         self.worker()

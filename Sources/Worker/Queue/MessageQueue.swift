@@ -26,6 +26,8 @@ package final class MessageQueue {
     private var acknowledgements = Acknowledgements()
     private var acknowledgementRetry: LoopTimer?
     private var isReading = false
+    /// Redis' number for the reader's connection.
+    private var readerID: Int64?
     /// Whether the consumer group was there when it was looked at last.
     package private(set) var isReadable = false
     private var isStopped = false
@@ -102,10 +104,14 @@ package final class MessageQueue {
         return command
     }
 
-    /// Takes no more messages.
+    /// Takes no more messages but those that Redis has given already.
     package func stop() {
         isStopped = true
         takeover.stop()
+        guard isReading, let readerID else { return }
+        // The read that waits is ended with what it has: closing the connection could lose an entry on its way, which
+        // would then wait for another worker to take it over.
+        commands.send(RedisCommand("CLIENT", ["UNBLOCK", readerID])) { _ in }
     }
 
     private func arrived(_ result: Result<RESPValue, RedisError>) {
@@ -134,6 +140,9 @@ package final class MessageQueue {
     ///
     /// From the stream's start, so that entries which were added before any worker ran are served.
     package func createGroup() {
+        reader.send(RedisCommand("CLIENT", ["ID"])) { [self] result in
+            if case .success(let value) = result { readerID = value.integer }
+        }
         reader.send(RedisCommand("XGROUP", ["CREATE", key, Self.group, "0", "MKSTREAM"])) { [self] result in
             switch result {
             case .success, .failure(.server("BUSYGROUP", _)):
@@ -174,8 +183,8 @@ package final class MessageQueue {
         }
     }
 
-    /// Whether every finished message has left the queue.
-    package var isSettled: Bool { acknowledgements.isEmpty }
+    /// Whether every finished message has left the queue, and no entry may be on its way.
+    package var isSettled: Bool { acknowledgements.isEmpty && !isReading }
 
     /// The command connection is ready: what was not confirmed is sent again, which does no harm.
     package func commandsReady() {
