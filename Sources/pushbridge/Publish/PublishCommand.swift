@@ -185,13 +185,15 @@ extension PublishCommand {
             case .ready: break
             }
         }
-        guard watch.isDone else {
-            throw CommandError(
-                "\(watch.missing) after \(deadline.components.seconds) s: is a worker running on this Redis,"
-                    + " with the same PUSHBRIDGE_DEBUG_CHANNEL and PUSHBRIDGE_DEBUG not off?"
-            )
-        }
+        guard watch.isDone else { throw CommandError(unfinished(watch, after: deadline)) }
         return watch.hasFailure ? .failed : .good
+    }
+
+    private static func unfinished(_ watch: TraceWatch, after deadline: Duration) -> String {
+        let fact = "\(watch.missing) after \(deadline.components.seconds) s"
+        guard !watch.hasBegun else { return "\(fact); the worker goes on, and tail shows its traces" }
+        return "\(fact): is a worker running on this Redis, with the same PUSHBRIDGE_DEBUG_CHANNEL"
+            + " and PUSHBRIDGE_DEBUG not off?"
     }
 }
 
