@@ -77,6 +77,14 @@ class Trouble(unittest.TestCase):
                 self.until_empty()
                 self.assertEqual(worker.stop(), 0)
 
+    def test_a_full_redis_is_emptied_by_a_worker_that_starts(self):
+        self.place.worker(self.simulator.environment, self.redis).stop()
+        add_messages(self.client, 3)
+        self.client.config_set("maxmemory", "1mb")
+        self.place.worker(self.simulator.environment, self.redis)
+        self.until_empty()
+        self.assertEqual(len(self.simulator.received()), 3 * len(DEVICES))
+
     def test_messages_that_redis_never_took_are_named_at_the_end(self):
         self.client.execute_command("ACL", "SETUSER", "worker", "on", ">secret", "~*", "&*", "+@all", "-xadd")
         worker = self.place.worker(self.simulator.environment, self.redis, PUSHBRIDGE_DRAIN_SECONDS="1",

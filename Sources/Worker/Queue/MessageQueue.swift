@@ -145,16 +145,34 @@ package final class MessageQueue {
         }
         reader.send(RedisCommand("XGROUP", ["CREATE", key, Self.group, "0", "MKSTREAM"])) { [self] result in
             switch result {
-            case .success, .failure(.server("BUSYGROUP", _)):
-                isReadable = true
-                whenReading()
-                read()
-            case .failure(.server(_, let text)):
-                log.error("the queue's consumer group cannot be made", ["error": text])
-                loop.schedule(after: Self.refusalPause) { [weak self] in self?.createGroup() }
+            case .success, .failure(.server("BUSYGROUP", _)): groupIsThere()
+            case .failure(.server("OOM", let text)): lookForGroup(refusal: text)
+            case .failure(.server(_, let text)): groupRefused(text)
             case .failure: break  // The connection was lost: called again when it is ready.
             }
         }
+    }
+
+    /// A full Redis makes no group, also where there is one: its messages must be read, or it stays full.
+    private func lookForGroup(refusal: String) {
+        reader.send(RedisCommand("XPENDING", [key, Self.group])) { [self] result in
+            switch result {
+            case .success: groupIsThere()
+            case .failure(.server): groupRefused(refusal)
+            case .failure: break
+            }
+        }
+    }
+
+    private func groupIsThere() {
+        isReadable = true
+        whenReading()
+        read()
+    }
+
+    private func groupRefused(_ text: String) {
+        log.error("the queue's consumer group cannot be made", ["error": text])
+        loop.schedule(after: Self.refusalPause) { [weak self] in self?.createGroup() }
     }
 
     private func take(_ value: RESPValue) {
