@@ -1,11 +1,12 @@
 """deploy/redis.acl: each user can do what it is for, and nothing of what the others are for."""
 
 import hashlib
+import subprocess
 import unittest
 
 import redis
 
-from support import ROOT, Workplace, redis_client
+from support import PATH, PROGRAM, ROOT, Workplace, redis_client
 
 SET = "push:{chat.1}:apns:production:com.example.app"
 DEVICE = "push:device:{00ff}:apns:production:com.example.app"
@@ -50,12 +51,42 @@ class AccessControl(unittest.TestCase):
             self.assertNotEqual(child.process.wait(10), 0)
             self.assertIn("ACL errors", child.text())
 
-    def test_each_user_has_its_rights_and_no_others(self):
+    def redis(self, place):
+        """A server with the users of the file, each with the password `secret`."""
         text = (ROOT / "deploy" / "redis.acl").read_text(encoding="utf-8")
         text = text.replace("PASSWORD_SHA256", hashlib.sha256(b"secret").hexdigest())
+        (place.folder / "redis.acl").write_text(text, encoding="utf-8")
+        return place.redis("--aclfile", place.folder / "redis.acl")
+
+    def test_the_programs_work_with_their_users(self):
         with Workplace() as place:
-            (place.folder / "redis.acl").write_text(text, encoding="utf-8")
-            path = place.redis("--aclfile", place.folder / "redis.acl")
+            path = self.redis(place)
+
+            def run(user, *arguments):
+                done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=30, env={
+                    "PATH": PATH, "PUSHBRIDGE_REDIS_URL": f"unix://{user}:secret@{path}"})
+                self.assertEqual(done.returncode, 0, (user, arguments, done.stderr))
+                return done.stdout
+
+            simulator = place.simulator()
+            worker = place.worker(simulator.environment, path, PUSHBRIDGE_REDIS_URL=f"unix://worker:secret@{path}")
+            place_of_device = ("--topic", "com.example.app", "--environment", "production")
+            run("registrar", "devices", "add", "00ff", "--channels", "app.chat,app.room", *place_of_device)
+            self.assertIn("00ff", run("registrar", "devices", "on", "app.chat", *place_of_device))
+            run("registrar", "devices", "replace", "00ff", "01ff", *place_of_device)
+            self.assertIn("app.room", run("registrar", "devices", "list", "01ff", *place_of_device))
+            tail = place.start(PROGRAM, "tail", "--json", environment={
+                "PUSHBRIDGE_REDIS_URL": f"unix://observer:secret@{path}"})
+            tail.until("listening")
+            run("publisher", "publish", "app.chat", "--title", "Hello", "--debug", *place_of_device)
+            tail.until('"stage":"completed"')
+            self.assertIn('"sent":1', tail.text())
+            run("registrar", "devices", "remove", "01ff", *place_of_device)
+            self.assertNotIn("NOPERM", worker.text())
+
+    def test_each_user_has_its_rights_and_no_others(self):
+        with Workplace() as place:
+            path = self.redis(place)
             with self.assertRaises(redis.exceptions.AuthenticationError):
                 redis_client(path).ping()
             for user in USERS:
