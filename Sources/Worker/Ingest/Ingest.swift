@@ -22,6 +22,7 @@ package final class Ingest {
     private let counters: Counters
     private let log: Log
     private var retryTimer: LoopTimer?
+    private var isSubscribed = false
     private var unwritten = UnwrittenMessages(maximumBytes: Ingest.maximumUnwrittenBytes)
 
     package init(
@@ -112,6 +113,7 @@ package final class Ingest {
 
 extension Ingest: RedisSubscriptionHandler {
     package func subscriptionReady(_ subscription: RedisSubscription, joined: Result<RESPValue, RedisError>?) {
+        isSubscribed = true
         whenSubscribed()
     }
 
@@ -126,6 +128,9 @@ extension Ingest: RedisSubscriptionHandler {
 
     package func subscriptionLost(_ subscription: RedisSubscription, error: RedisError) {
         if error.isRefusal { return whenRefused("\(error)") }
+        // Attempts that fail are logged with the connection for commands.
+        guard isSubscribed else { return log.debug("could not subscribe; trying again", ["error": "\(error)"]) }
+        isSubscribed = false
         log.warning("the subscription was lost; messages published meanwhile are not heard", ["error": "\(error)"])
     }
 }
