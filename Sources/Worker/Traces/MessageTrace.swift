@@ -1,6 +1,6 @@
 import Encoding
 
-/// Writes the traces of one message that asked for them: CONTRACT's stages, each one JSON object.
+/// Writes the traces of one message that asked for them, each one JSON object.
 ///
 /// Every trace has `stage`, `id`, `channel`, `time`, `text`; those of a target have `gateway`, and for APNs
 /// `environment` and `topic`. Fields without a value are left out. Confined to the worker's loop.
