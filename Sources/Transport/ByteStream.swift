@@ -84,9 +84,6 @@ package final class ByteStream: DescriptorWatcher {
     /// Bytes that were written and not yet taken by the system.
     package var pendingOutputBytes: Int { output.count }
 
-    /// Whether the connection stands, in both directions.
-    package var isOpen: Bool { phase == .open }
-
     /// Appends output; ignored after the stream was closed.
     package func write(_ bytes: RawSpan) {
         unsafe bytes.withUnsafeBytes { unsafe write($0) }

@@ -4,11 +4,12 @@ import Glibc
 package enum File {
     /// The bytes of a file, or of standard input for `-`.
     package static func read(_ path: String, maximumBytes: Int = 16_777_216) throws(TransportError) -> [UInt8] {
-        if path == "-" { return try read(descriptor: STDIN_FILENO, name: "standard input", maximumBytes: maximumBytes) }
-        let number = retryingInterrupts { openFile(path, O_RDONLY | O_CLOEXEC, 0) }
-        guard number >= 0 else { throw .unusable("\(path) cannot be read: \(systemErrorText(errno))") }
-        let file = Descriptor(number)
-        return try read(descriptor: file.number, name: path, maximumBytes: maximumBytes)
+        do throws(FileContents.Failure) {
+            if path == "-" { return try FileContents.readStandardInput(maximumBytes: maximumBytes) }
+            return try FileContents.read(path, maximumBytes: maximumBytes).bytes
+        } catch {
+            throw .unusable("\(path == "-" ? "standard input" : path) \(error.reason)")
+        }
     }
 
     /// Replaces a file at once: readers see the old content or the new one.
@@ -42,13 +43,6 @@ package enum File {
         }
     }
 
-    /// Whether others than the owner and the group may read the file; false if it cannot be looked at.
-    package static func isReadableByOthers(_ path: String) -> Bool {
-        var information = stat()
-        guard unsafe stat(path, &information) == 0 else { return false }
-        return information.st_mode & S_IROTH != 0
-    }
-
     /// Whether there is something at the path.
     package static func exists(_ path: String) -> Bool {
         unsafe access(path, F_OK) == 0
@@ -56,24 +50,6 @@ package enum File {
 
     private static func openFile(_ path: String, _ flags: Int32, _ mode: UInt32) -> Int32 {
         unsafe open(path, flags, mode)
-    }
-
-    private static func read(
-        descriptor: Int32,
-        name: String,
-        maximumBytes: Int
-    ) throws(TransportError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var block = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = retryingInterrupts { unsafe Glibc.read(descriptor, &block, block.count) }
-            guard count >= 0 else { throw .unusable("\(name) cannot be read: \(systemErrorText(errno))") }
-            if count == 0 { return bytes }
-            bytes += block[..<count]
-            guard bytes.count <= maximumBytes else {
-                throw .unusable("\(name) is larger than \(maximumBytes) bytes")
-            }
-        }
     }
 }
 

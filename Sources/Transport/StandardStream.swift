@@ -5,9 +5,6 @@ package enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
-    /// Whether a person looks at it.
-    package var isTerminal: Bool { isatty(rawValue) == 1 }
-
     /// Writes all bytes, a line in one call where the system takes it; false when the reader has gone.
     ///
     /// Any thread. May wait while a pipe is full. SIGPIPE must be ignored.

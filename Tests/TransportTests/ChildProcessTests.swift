@@ -95,17 +95,17 @@ struct FileTests {
         var folder: TemporaryFolder? = try TemporaryFolder()
         let path = try #require(folder?.path(of: "file"))
         try File.write(Array("one".utf8), to: path, mode: 0o644)
-        #expect(File.isReadableByOthers(path))
+        #expect(try FileContents.read(path, maximumBytes: 3).isReadableByOthers)
         try File.write(Array("two".utf8), to: path)
         #expect(try File.read(path) == Array("two".utf8))
-        #expect(!File.isReadableByOthers(path))
+        #expect(try !FileContents.read(path, maximumBytes: 3).isReadableByOthers)
         #expect(throws: TransportError.unusable("\(path) is larger than 2 bytes")) {
             try File.read(path, maximumBytes: 2)
         }
         let parent = try #require(folder?.path)
         folder = nil
         #expect(!File.exists(parent))
-        #expect(throws: TransportError.unusable("\(path) cannot be read: No such file or directory")) {
+        #expect(throws: TransportError.unusable("\(path) cannot be opened: No such file or directory")) {
             try File.read(path)
         }
         #expect(throws: TransportError.self) { try File.write([1], to: path) }
