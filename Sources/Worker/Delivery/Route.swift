@@ -163,8 +163,9 @@ package final class Route {
         }
     }
 
-    /// Sends a push again that the provider has not processed: no attempt is counted, so that it waits no longer for
-    /// that when a later answer asks for patience.
+    /// Sends a push again that the provider has not processed.
+    ///
+    /// No attempt is counted, so that it waits no longer for that when a later answer asks for patience.
     private func resend(_ push: Push, reason: String) {
         var push = push
         push.resends += 1
@@ -172,22 +173,29 @@ package final class Route {
             small.append(push)
             return planPump()
         }
-        let waits = push.resends - Self.maximumResends
-        guard let delay = settlement.retryDelay(of: push, afterAttempt: waits, status: nil, asked: nil) else {
-            return settlement.giveUp(push, status: nil, reason: reason)
-        }
-        settlement.traceRetry(push, status: nil, reason: reason, after: delay)
-        retry(push, after: delay)
+        wait(push, afterAttempt: push.resends - Self.maximumResends, next: push.attempt, reason: reason)
     }
 
     private func retryUnlessLate(_ push: Push, reason: String, status: Int?, asked: Duration?) {
-        var push = push
-        guard let delay = settlement.retryDelay(of: push, afterAttempt: push.attempt, status: status, asked: asked)
-        else {
+        let next = push.attempt + 1
+        wait(push, afterAttempt: push.attempt, next: next, reason: reason, status: status, asked: asked)
+    }
+
+    /// Lets a push wait as the policy says after that many attempts, or ends it; `next` is the next attempt's number.
+    private func wait(
+        _ push: Push,
+        afterAttempt count: Int,
+        next: Int,
+        reason: String,
+        status: Int? = nil,
+        asked: Duration? = nil
+    ) {
+        guard let delay = settlement.retryDelay(of: push, afterAttempt: count, status: status, asked: asked) else {
             return settlement.giveUp(push, status: status, reason: reason)
         }
         settlement.traceRetry(push, status: status, reason: reason, after: delay)
-        push.attempt += 1
+        var push = push
+        push.attempt = next
         retry(push, after: delay)
     }
 
