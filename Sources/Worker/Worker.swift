@@ -18,7 +18,7 @@ package final class Worker {
         case failed(String)
     }
 
-    package let counters = Counters()
+    private let counters = Counters()
     private let loop: EventLoop
     private let log: Log
     private let redis: RedisConnections
@@ -143,6 +143,7 @@ package final class Worker {
         queue.stop()
         for route in routes.all { route.close() }
         redis.close()
+        counters.write(to: log)
         whenStopped(ending)
     }
 }

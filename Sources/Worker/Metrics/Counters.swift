@@ -43,6 +43,27 @@ package final class Counters {
 
     package init() {}
 
+    /// Writes the counts down, for who wants to know at the end what came of everything.
+    package func write(to log: Log) {
+        log.info(
+            "counted since the start",
+            [
+                "accepted": accepted, "ignored": ignored, "invalid": invalid, "oversized": oversized,
+                "dropped": dropped, "malformed_entries": malformedEntries, "completed": completed,
+                "retries": retries, "lost_traces": lostTraces,
+            ]
+        )
+        for (gateway, tallies) in [(Gateway.apns, apns), (.fcm, fcm)] {
+            log.info(
+                "pushes since the start",
+                [
+                    "gateway": gateway.rawValue, "sent": tallies.sent, "removed": tallies.removed,
+                    "errored": tallies.errored, "expired": tallies.expired,
+                ]
+            )
+        }
+    }
+
     package func count(_ outcome: Outcome, _ gateway: Gateway) {
         switch gateway {
         case .apns: apns.count(outcome)
