@@ -10,6 +10,10 @@ enum CommandTable {
             DevicesOnCommand.self,
             PublishCommand.self,
             TailCommand.self,
+            QueueCommand.self,
+            QueueDeadCommand.self,
+            QueueReplayCommand.self,
+            QueueDropCommand.self,
             SimulatorCommand.self,
             DemoCommand.self,
         ]
@@ -17,7 +21,8 @@ enum CommandTable {
 
     /// What the first word of commands of two words stands for.
     static let groups = [
-        "devices": "register, remove, list and replace devices"
+        "devices": "register, remove, list and replace devices",
+        "queue": "how full the queue is and who serves it; list, replay and drop dead letters",
     ]
 
     /// What a command line names.

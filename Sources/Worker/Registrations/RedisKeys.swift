@@ -30,7 +30,19 @@ package struct RedisKeys: Sendable {
     // MARK: Queue
 
     /// The stream that messages wait in: the inbox.
-    package var messages: [UInt8] { prefix + Array("{queue}:messages".utf8) }
+    package var messages: [UInt8] { queue("messages") }
     /// The workers' control channel.
-    package var marks: [UInt8] { prefix + Array("{queue}:marks".utf8) }
+    package var marks: [UInt8] { queue("marks") }
+    /// The hash by which workers agree on what of pub/sub is written.
+    package var ingest: [UInt8] { queue("ingest") }
+    /// The stream of parts of messages: of big fan-outs, and retries that are due.
+    package var batches: [UInt8] { queue("batches") }
+    /// The sorted set of retries that wait; score: unix milliseconds.
+    package var delayed: [UInt8] { queue("delayed") }
+    /// The stream of dead letters.
+    package var dead: [UInt8] { queue("dead") }
+
+    private func queue(_ name: String) -> [UInt8] {
+        prefix + Array("{queue}:\(name)".utf8)
+    }
 }

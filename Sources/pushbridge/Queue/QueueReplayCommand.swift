@@ -1,0 +1,36 @@
+import Transport
+import Worker
+
+/// `queue replay`: put dead letters back into the queue.
+///
+/// With `--json` one line for each: `{"id":"…","outcome":"replayed","entry":"…"}`; other outcomes: `missing`, `unusable`. Ends with 1
+/// if one could not be put back.
+enum QueueReplayCommand: Command {
+    static let specification = CommandSpecification(
+        name: "queue replay",
+        summary: "put dead letters back into the queue",
+        operands: "ID …",
+        operandCount: 0...1000,
+        options: [DeadLetterOptions.all, DeadLetterOptions.json],
+        settings: .redis,
+        notes: [
+            "A replayed message is as if received now: its pn_ttl begins anew. It keeps its id, so that APNs requests that "
+                + "are repeated have the same apns-id."
+        ]
+    )
+
+    static func run(_ invocation: Invocation) throws -> ExitCode {
+        let ids = try DeadLetterOptions.ids(invocation.arguments)
+        let isJSON = invocation.arguments.has("json")
+        return try invocation.withDeadLetters { store in
+            let report = DeadLetterReport(isJSON: isJSON)
+            if let ids {
+                for id in ids { report.tell(id, try await store.replay(id)) }
+            } else {
+                try await store.replayAll { for (id, fate) in $0 { report.tell(id, fate) } }
+                if report.count == 0, !isJSON { StandardStream.output.write("there are no dead letters\n") }
+            }
+            return report.hasFailed ? .failed : .good
+        }
+    }
+}
