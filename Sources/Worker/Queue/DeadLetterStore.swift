@@ -19,9 +19,9 @@ package struct DeadLetterStore: Sendable {
     /// Letters in one step: each may hold a message of 1 MiB.
     private static let pageSize = 20
 
-    /// KEYS: dead letters, inbox. ARGV: first and last id, count.
+    /// Moves letters into the inbox.
     ///
-    /// Answers id and entry id in turn, with an empty one for a letter that is no message. `received` is now, so that
+    /// KEYS: dead letters, inbox. ARGV: first and last id, count. Answers id and entry id in turn, with an empty one for a letter that is no message. `received` is now, so that
     /// the message's `pn_ttl` begins anew; its id stays, so that repeated pushes have the same `apns-id`.
     static let replay = RedisScript(
         """
@@ -51,6 +51,8 @@ package struct DeadLetterStore: Sendable {
         """
     )
 
+    /// Deletes letters.
+    ///
     /// KEYS: dead letters. ARGV: first and last id, count. Answers the ids of those that were dropped.
     static let drop = RedisScript(
         """
