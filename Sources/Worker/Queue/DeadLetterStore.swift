@@ -21,8 +21,9 @@ package struct DeadLetterStore: Sendable {
 
     /// Moves letters into the inbox.
     ///
-    /// KEYS: dead letters, inbox. ARGV: first and last id, count. Answers id and entry id in turn, with an empty one for a letter that is no message. `received` is now, so that
-    /// the message's `pn_ttl` begins anew; its id stays, so that repeated pushes have the same `apns-id`.
+    /// KEYS: dead letters, inbox. ARGV: first and last id, count. Answers id and entry id in turn, with an
+    /// empty one for a letter that is no message. `received` is now, so that the message's `pn_ttl` begins anew; its id
+    /// stays, so that repeated pushes have the same `apns-id`.
     static let replay = RedisScript(
         """
         local time = redis.call('TIME')
