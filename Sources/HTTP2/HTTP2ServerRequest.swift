@@ -2,6 +2,7 @@
 package struct HTTP2ServerRequest: Equatable, Sendable {
     package let streamID: Int32
     package internal(set) var method = ""
+    package internal(set) var authority = ""
     /// The whole `:path`.
     package internal(set) var path = ""
     /// Without pseudo-headers.
@@ -25,7 +26,8 @@ package struct HTTP2ServerRequest: Equatable, Sendable {
         switch header.name {
         case ":method": method = header.text
         case ":path": path = header.text
-        case ":scheme", ":authority": break
+        case ":authority": authority = header.text
+        case ":scheme": break
         // 256: far beyond any real request.
         default: if headers.count < 256 { headers.append(header) }
         }

@@ -3,7 +3,7 @@ import Transport
 
 /// The control interface: what came, and how to answer from now on.
 ///
-/// `GET /received` (JSON lines), `GET /stats`, `POST /reset`, `POST /script` (a JSON array of rules), `POST
+/// `GET /received` (JSON lines; `?from=N` without the first N), `GET /stats`, `POST /reset`, `POST /script` (a JSON array of rules), `POST
 /// /connections/drop`, `POST /connections/goaway`, `POST /connections/streams?limit=N`. Called on the HTTP server's
 /// threads.
 struct ControlCommands: Sendable {
@@ -20,7 +20,10 @@ struct ControlCommands: Sendable {
     private func perform(_ request: HTTPServerRequest, _ state: StandInState) -> HTTPServerResponse {
         switch (request.method, request.path) {
         case ("GET", "/received"):
-            return HTTPServerResponse(status: 200, contentType: "application/x-ndjson", body: state.oracle.text)
+            let start = request.query.first { $0.name == "from" }.map { Int($0.value) ?? -1 } ?? 0
+            guard start >= 0 else { return Self.text(400, "from must be a number of lines") }
+            let lines = state.oracle.text(from: start)
+            return HTTPServerResponse(status: 200, contentType: "application/x-ndjson", body: lines)
         case ("GET", "/stats"):
             return HTTPServerResponse(status: 200, contentType: "application/json", body: Self.statistics(state))
         case ("POST", "/reset"):

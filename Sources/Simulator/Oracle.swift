@@ -36,6 +36,8 @@ package final class Oracle {
         json.string(device)
         json.key("time_us")
         json.integer(time)
+        json.key("authority")
+        json.string(request.authority)
         json.key("path")
         json.string(request.path)
         json.key("headers")
@@ -57,11 +59,14 @@ package final class Oracle {
         append(json.bytes)
     }
 
-    /// All lines that are kept, each with a line feed.
-    package var text: [UInt8] {
+    /// The lines that are kept, each with a line feed.
+    ///
+    /// `start` leaves out as many of all that ever came since the last reset, forgotten ones included.
+    package func text(from start: Int = 0) -> [UInt8] {
+        let first = firstKept + min(max(start - forgotten, 0), count)
         var text: [UInt8] = []
-        text.reserveCapacity(bytes + lines.count)
-        for line in lines[firstKept...] {
+        if start <= forgotten { text.reserveCapacity(bytes + lines.count) }
+        for line in lines[first...] {
             text.append(contentsOf: line)
             text.append(UInt8(ascii: "\n"))
         }

@@ -75,7 +75,7 @@ package final class Simulator {
     // MARK: What came
 
     /// What was received, as JSON lines; loop only.
-    package var received: [UInt8] { state.oracle.text }
+    package var received: [UInt8] { state.oracle.text() }
 
     /// The answers from now on; loop only.
     package func setScript(_ script: Script) { state.script = script }

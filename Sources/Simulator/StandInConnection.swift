@@ -82,6 +82,7 @@ extension ReceivedRequest {
     init(_ request: HTTP2ServerRequest) {
         self.init(
             method: request.method,
+            authority: request.authority,
             path: request.path,
             headers: request.headers.map { (name: $0.name, value: $0.text) },
             body: request.body

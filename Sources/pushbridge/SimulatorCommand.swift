@@ -33,7 +33,7 @@ enum SimulatorCommand: Command {
         ],
         notes: [
             "simulator.env holds the settings that lead a worker here. The control interface is plain HTTP: "
-                + "GET /received (JSON lines), GET /stats, POST /reset, POST /script, POST /connections/drop, "
+                + "GET /received (JSON lines; ?from=N leaves out the first N), GET /stats, POST /reset, POST /script, POST /connections/drop, "
                 + "POST /connections/goaway, POST /connections/streams?limit=N.",
             "A rule of a script has any of gateway, device, share, share_of_devices, times; and status, reason, "
                 + "timestamp, retry_after, body, delay_ms, fault (drop, refuse, silent, goaway).",

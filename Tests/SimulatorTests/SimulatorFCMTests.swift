@@ -121,6 +121,9 @@ struct SimulatorFCMTests {
             }
             try await loop.wait(for: "the answer") { scene.value.answers[1]?.status == 500 }
             #expect(try await call("GET", "\(url)/received").body.split(separator: "\n").count == 1)
+            #expect(try await call("GET", "\(url)/received?from=0").body.contains(#""authority":"localhost""#))
+            #expect(try await call("GET", "\(url)/received?from=1").body.isEmpty)
+            #expect(try await call("GET", "\(url)/received?from=-1").status == 400)
             #expect(try await call("POST", "\(url)/connections/goaway", body: #"{"reason":"Shutdown"}"#).status == 200)
             try await loop.wait(for: "GOAWAY") {
                 scene.value.events.contains(
