@@ -3,9 +3,9 @@ import Transport
 
 /// The control interface: what came, and how to answer from now on.
 ///
-/// `GET /received` (JSON lines; `?from=N` without the first N), `GET /stats`, `POST /reset`, `POST /script` (a JSON array
-/// of rules), `POST /connections/drop`, `POST /connections/goaway`, `POST /connections/streams?limit=N`. Called on the
-/// HTTP server's threads.
+/// `GET /received` (JSON lines; `?from=N` without the first N), `GET /stats`, `POST /reset`, `POST /script` (a JSON
+/// array of rules), `POST /connections/drop`, `POST /connections/goaway`, `POST /connections/streams?limit=N`.
+/// Called on the HTTP server's threads.
 struct ControlCommands: Sendable {
     private static let deadline = Duration.seconds(30)
 
