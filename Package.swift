@@ -26,10 +26,11 @@ let parts: [Target] = [
     .target(name: "Redis", dependencies: ["Transport", "CHiredis"], swiftSettings: strict),
     .target(name: "HTTP2", dependencies: ["Transport", "CNghttp2"], swiftSettings: strict),
     .target(name: "Worker", dependencies: ["Transport", "Encoding", "Redis", "HTTP2"], swiftSettings: strict),
+    .target(name: "Gateway", dependencies: ["Transport", "Encoding", "Redis", "Worker"], swiftSettings: strict),
     .target(name: "Simulator", dependencies: ["Transport", "Encoding", "HTTP2"], swiftSettings: strict),
     .executableTarget(
         name: "pushbridge",
-        dependencies: ["Worker", "Simulator", "Transport", "Encoding", "Redis", "HTTP2"],
+        dependencies: ["Worker", "Gateway", "Simulator", "Transport", "Encoding", "Redis", "HTTP2"],
         swiftSettings: strict
     ),
     .executableTarget(
@@ -53,6 +54,11 @@ let tests: [Target] = [
     .testTarget(
         name: "WorkerTests",
         dependencies: ["Worker", "Encoding", "Redis", "Transport", "HTTP2", "TestSupport"],
+        swiftSettings: strict
+    ),
+    .testTarget(
+        name: "GatewayTests",
+        dependencies: ["Gateway", "Worker", "Encoding", "Redis", "Transport", "TestSupport"],
         swiftSettings: strict
     ),
     .testTarget(

@@ -9,6 +9,20 @@ package struct HTTPServerRequest: Sendable {
     /// Names in lower case.
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
+
+    package init(
+        method: String,
+        path: String,
+        query: [(name: String, value: String)] = [],
+        headers: [(name: String, value: String)] = [],
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.body = body
+    }
 }
 
 /// What an ``HTTPServer`` answers.

@@ -29,6 +29,7 @@ package final class Worker {
     private let ingest: Ingest
     private let subscription: RedisSubscription
     private var hasSaidReady = false
+    private var isStopping = false
     private var whenStopped: ((Ending) -> Void)?
 
     /// Builds the parts on their loop; nothing is connected yet.
@@ -111,10 +112,20 @@ package final class Worker {
     /// In this order, so that nothing new comes in while the rest goes out: subscription, queue, pushes, connections.
     package func stop(within deadline: Duration) {
         loop.preconditionOnLoop()
+        isStopping = true
         subscription.close()
         queue.stop()
         log.info("stopping", ["messages": dispatcher.unfinished])
         waitForDrain(until: loop.now + deadline)
+    }
+
+    /// Whether it can really hear messages and send pushes at the moment.
+    package var readiness: Readiness {
+        loop.preconditionOnLoop()
+        if isStopping { return Readiness(problems: ["the worker is stopping"]) }
+        let hearing = subscription.isReady ? nil : "the channels are not subscribed to"
+        let serving = queue.isReadable ? nil : "the queue cannot be read"
+        return Readiness(problems: [redis.problem, hearing, serving, routes.problem].compactMap { $0 })
     }
 
     /// Logged once, when messages are heard and the queue is read.

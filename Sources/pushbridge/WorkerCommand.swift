@@ -1,3 +1,4 @@
+import Gateway
 import Transport
 import Worker
 
@@ -16,6 +17,7 @@ enum WorkerCommand: Command {
         Signals.block()
         let loop = try EventLoop()
         let worker = try Worker(settings: invocation.settings, loop: loop, log: invocation.log)
+        let interface = try HTTPInterface.open(invocation.settings, worker: worker, loop: loop, log: invocation.log)
         var ending: Worker.Ending?
         worker.start {
             ending = $0
@@ -30,6 +32,7 @@ enum WorkerCommand: Command {
         }
         loop.run()
         signals.close()
+        interface?.stop()
         return exitCode(of: ending, log: invocation.log)
     }
 

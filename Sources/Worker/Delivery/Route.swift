@@ -69,6 +69,9 @@ package final class Route {
         planPump()
     }
 
+    /// Whether its credential can be used now, as far as is known.
+    package var isUsable: Bool { provider.isReady && loggedRefusal == nil }
+
     /// Ends the connections; pushes without an outcome keep none.
     package func close() {
         isClosed = true

@@ -21,6 +21,7 @@ package final class RedisConnections {
     private let watch: ConnectionWatch
     private var clock = RedisClock()
     private var clockTimer: LoopTimer?
+    private var lastError: RedisError?
 
     package init(settings: RedisSettings, name: String, loop: EventLoop, log: Log) {
         self.loop = loop
@@ -33,6 +34,12 @@ package final class RedisConnections {
     /// Redis' time in unix milliseconds.
     package var unixMilliseconds: Int64 {
         clock.unixMilliseconds(at: loop.now, wall: loop.unixMilliseconds)
+    }
+
+    /// Why Redis cannot be used at the moment; nil while it can.
+    package var problem: String? {
+        if commands.isReady, reader.isReady { return nil }
+        return lastError.map { "Redis cannot be reached: \($0)" } ?? "Redis is not connected yet"
     }
 
     package func start() {
@@ -55,6 +62,7 @@ package final class RedisConnections {
     }
 
     fileprivate func lost(_ connection: RedisConnection, error: RedisError) {
+        lastError = error
         if error.isRefusal { return whenRefused("\(error)") }
         guard connection === commands else { return }
         log.warning("Redis cannot be reached; trying again", ["error": "\(error)"])

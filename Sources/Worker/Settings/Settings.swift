@@ -23,6 +23,8 @@ package struct Settings: Sendable {
     package var extraCA: [UInt8]?
     /// Nil: off.
     package var httpAddress: ListenAddress? = ListenAddress.standard
+    /// Whether somebody chose the address, so that it must be had.
+    package private(set) var isHTTPAddressSet = false
     package var drain = Duration.seconds(25)
     package var logLevel = Log.Level.info
     package var logFormat = Log.Format.text
@@ -75,6 +77,7 @@ package struct Settings: Sendable {
         reader.parse(.debugChannel, Self.debugChannel).map { debugChannel = $0 }
         reader.choose(.debug, TraceMode.self).map { debug = $0 }
         reader.parse(.httpAddress, ListenAddress.parse).map { httpAddress = $0 }
+        isHTTPAddressSet = reader.isSet(.httpAddress)
         reader.parse(.drainSeconds, Self.seconds).map { drain = $0 }
         reader.choose(.log, Log.Level.self).map { logLevel = $0 }
         reader.choose(.logFormat, Log.Format.self).map { logFormat = $0 }
@@ -131,6 +134,11 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
 
     package let host: String
     package let port: UInt16
+
+    package init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
 
     /// `.some(nil)` is `off`.
     static func parse(_ text: String) throws(SettingsReader.Unfit) -> ListenAddress? {

@@ -176,7 +176,7 @@ extension Setting {
         "ADDRESS",
         standard: "127.0.0.1:8080",
         allowed: "address:port, [IPv6 address]:port or off",
-        summary: "health and metrics, or `off`; accepted, serves nothing yet",
+        summary: "where `/healthz` and `/readyz` are, or `off`",
         scope: .http
     )
     package static let subscribeKey = Setting(
