@@ -5,6 +5,8 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/rsa.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -27,3 +29,9 @@ static inline long shim_memory_bytes(BIO *bio, const char **bytes) { return BIO_
 static inline EVP_PKEY *shim_make_p256_key(void) { return EVP_EC_gen("P-256"); }
 static inline EVP_PKEY *shim_make_rsa_key(size_t bits) { return EVP_RSA_gen(bits); }
 static inline const EVP_MD *shim_sha256(void) { return EVP_sha256(); }
+static inline X509 *shim_take_first(STACK_OF(X509) *chain) { return chain ? sk_X509_shift(chain) : NULL; }
+static inline void shim_free_chain(STACK_OF(X509) *chain) { sk_X509_pop_free(chain, X509_free); }
+static inline void shim_set_client_verification(SSL_CTX *context, int is_demanded) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (is_demanded ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), NULL);
+}
+static inline void shim_free(void *memory) { OPENSSL_free(memory); }

@@ -81,6 +81,9 @@ package final class ByteStream: DescriptorWatcher {
         return stream
     }
 
+    /// What the peer's certificate says; nil without TLS, before its handshake, and when the peer showed none.
+    package var peerCertificate: CertificateFacts? { tls?.peerCertificate }
+
     /// Bytes that were written and not yet taken by the system.
     package var pendingOutputBytes: Int { output.count }
 

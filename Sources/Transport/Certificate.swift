@@ -13,6 +13,17 @@ import COpenSSL
         unsafe X509_free(pointer)
     }
 
+    /// Reads the DER form; nil when it is none.
+    init?(der: [UInt8]) {
+        let pointer = unsafe der.withUnsafeBufferPointer { buffer in
+            var start = buffer.baseAddress
+            return unsafe d2i_X509(nil, &start, buffer.count)
+        }
+        ERR_clear_error()
+        guard let pointer = unsafe pointer else { return nil }
+        unsafe self.pointer = pointer
+    }
+
     /// All certificates of a PEM text, which must have at least one.
     static func all(inPEM pem: [UInt8]) throws(TransportError) -> [Certificate] {
         ERR_clear_error()
@@ -43,6 +54,24 @@ import COpenSSL
     init() throws(TransportError) {
         ERR_clear_error()
         guard let pointer = unsafe shim_make_p256_key() else { throw .unusable(openSSLErrorText()) }
+        unsafe self.pointer = pointer
+    }
+
+    /// Takes over the reference.
+    init(owning pointer: OpaquePointer) {
+        unsafe self.pointer = pointer
+    }
+
+    /// Reads the first key of a PEM text; nil when there is none, or none that this password opens.
+    init?(pem: [UInt8], password: CPassword) {
+        ERR_clear_error()
+        guard let text = try? MemoryText(pem) else { return nil }
+        var bytes = password.bytes
+        let pointer = unsafe bytes.withUnsafeMutableBytes { buffer in
+            // Without a callback OpenSSL takes the argument as the password, a C string.
+            unsafe PEM_read_bio_PrivateKey(text.pointer, nil, nil, buffer.baseAddress)
+        }
+        guard let pointer = unsafe pointer else { return nil }
         unsafe self.pointer = pointer
     }
 

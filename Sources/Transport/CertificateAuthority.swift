@@ -22,10 +22,13 @@ package struct CertificateAuthority: Sendable {
 
     /// A certificate for a server with these names or IP addresses, which may also be shown by a client.
     ///
-    /// `secondsFromNow` is the time of its validity: a range that lies in the past makes an expired one.
+    /// `secondsFromNow` is the time of its validity: a range that lies in the past makes an expired one. `userID` is the
+    /// attribute UID of its subject; `others` are further extensions, their numbers and DER values.
     package func issue(
         hosts: [String],
-        secondsFromNow validity: ClosedRange<Int> = -3600...31_536_000
+        secondsFromNow validity: ClosedRange<Int> = -3600...31_536_000,
+        userID: String? = nil,
+        others: [(number: String, value: [UInt8])] = []
     ) throws(TransportError) -> CertifiedKey {
         guard let issuer = try Certificate.all(inPEM: certificatePEM).first else {
             throw .unusable("the authority has no certificate")
@@ -34,6 +37,8 @@ package struct CertificateAuthority: Sendable {
         var form = CertificateForm(name: hosts.first ?? "", subjectKey: key, issuerKey: try PrivateKey(pem: keyPEM))
         form.issuer = issuer
         form.validity = validity
+        form.userID = userID
+        form.others = others
         form.extensions = [
             (NID_basic_constraints, "critical,CA:FALSE"),
             (NID_key_usage, "critical,digitalSignature"),
@@ -68,6 +73,8 @@ private struct CertificateForm {
     var issuer: Certificate?
     var validity = -3600...31_536_000
     var extensions: [(identifier: Int32, value: String)] = []
+    var userID: String?
+    var others: [(number: String, value: [UInt8])] = []
 
     func signed() throws(TransportError) -> Certificate {
         ERR_clear_error()
@@ -82,8 +89,13 @@ private struct CertificateForm {
         let subject = unsafe X509_get_subject_name(pointer)
         let commonName = Array(name.utf8.prefix(64))
         unsafe X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, commonName, Int32(commonName.count), -1, 0)
+        if let userID {
+            let text = Array(userID.utf8)
+            unsafe X509_NAME_add_entry_by_txt(subject, "UID", MBSTRING_UTF8, text, Int32(text.count), -1, 0)
+        }
         unsafe X509_set_issuer_name(pointer, X509_get_subject_name(issuer?.pointer ?? pointer))
         for (identifier, value) in extensions { try add(identifier, value, to: certificate) }
+        for (number, value) in others { try add(number, value, to: certificate) }
         guard unsafe X509_sign(pointer, issuerKey.pointer, EVP_sha256()) > 0 else {
             throw .unusable("the certificate cannot be signed: \(openSSLErrorText())")
         }
@@ -96,6 +108,19 @@ private struct CertificateForm {
         guard let entry = unsafe X509V3_EXT_conf_nid(nil, &context, identifier, value) else {
             throw .unusable("the certificate extension \(value) cannot be made: \(openSSLErrorText())")
         }
+        defer { unsafe X509_EXTENSION_free(entry) }
+        guard unsafe X509_add_ext(certificate.pointer, entry, -1) == 1 else { throw .unusable(openSSLErrorText()) }
+    }
+
+    /// An extension of any kind, by its number and its DER value.
+    private func add(_ number: String, _ value: [UInt8], to certificate: Certificate) throws(TransportError) {
+        let name = unsafe OBJ_txt2obj(number, 1)
+        defer { unsafe ASN1_OBJECT_free(name) }
+        let octets = unsafe ASN1_OCTET_STRING_new()
+        defer { unsafe ASN1_OCTET_STRING_free(octets) }
+        guard unsafe name != nil, unsafe ASN1_OCTET_STRING_set(octets, value, Int32(clamping: value.count)) == 1,
+            let entry = unsafe X509_EXTENSION_create_by_OBJ(nil, name, 0, octets)
+        else { throw .unusable("the certificate extension \(number) cannot be made: \(openSSLErrorText())") }
         defer { unsafe X509_EXTENSION_free(entry) }
         guard unsafe X509_add_ext(certificate.pointer, entry, -1) == 1 else { throw .unusable(openSSLErrorText()) }
     }

@@ -74,6 +74,20 @@ import Glibc
         )
     }
 
+    /// Asks clients for a certificate, and verifies what they show.
+    func ask(_ clients: TLSServerContext.Clients) throws(TransportError) {
+        let store = unsafe SSL_CTX_get_cert_store(pointer)
+        for authority in try Certificate.all(inPEM: clients.authorityPEM) {
+            guard unsafe X509_STORE_add_cert(store, authority.pointer) == 1,
+                unsafe SSL_CTX_add_client_CA(pointer, authority.pointer) == 1
+            else { throw .unusable("an authority of clients cannot be used: \(openSSLErrorText())") }
+        }
+        // Sessions with a verified client can be resumed only in a named context (SSL_CTX_set_session_id_context(3)).
+        let name = Array("pushbridge".utf8)
+        unsafe SSL_CTX_set_session_id_context(pointer, name, UInt32(name.count))
+        unsafe shim_set_client_verification(pointer, clients.isDemanded ? 1 : 0)
+    }
+
     private func choose(
         _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
         _ chosenCount: UnsafeMutablePointer<UInt8>?,
@@ -118,17 +132,6 @@ import Glibc
     }
 }
 
-/// A certificate with its key, to show to a peer; both as PEM, the chain from the leaf on.
-package struct CertifiedKey: Sendable {
-    package var chainPEM: [UInt8]
-    package var keyPEM: [UInt8]
-
-    package init(chainPEM: [UInt8], keyPEM: [UInt8]) {
-        self.chainPEM = chainPEM
-        self.keyPEM = keyPEM
-    }
-}
-
 /// How to connect with TLS 1.2 or later; the server's chain and name are always verified.
 ///
 /// Trusts the system's store and `extraCA`. With protocols given, a server that agrees to none of them is refused.
@@ -149,11 +152,31 @@ package final class TLSClientContext: Sendable {
 
 /// How to accept TLS 1.2 or later, with the certificate to show and the protocols to choose from.
 package final class TLSServerContext: Sendable {
+    /// Which client certificates are asked for.
+    package struct Clients: Sendable {
+        /// Who must have signed them; PEM.
+        package let authorityPEM: [UInt8]
+        /// Whether clients without a certificate are refused.
+        package let isDemanded: Bool
+
+        package init(authorityPEM: [UInt8], isDemanded: Bool) {
+            self.authorityPEM = authorityPEM
+            self.isDemanded = isDemanded
+        }
+    }
+
     let context: TLSContext
 
-    package init(certificateChainPEM: [UInt8], keyPEM: [UInt8], alpn: [String] = []) throws(TransportError) {
+    /// With `clients`, certificates that they show are verified; nil: none is asked for.
+    package init(
+        certificateChainPEM: [UInt8],
+        keyPEM: [UInt8],
+        alpn: [String] = [],
+        clients: Clients? = nil
+    ) throws(TransportError) {
         context = try TLSContext(client: false, alpn: alpn)
         try context.use(chainPEM: certificateChainPEM, keyPEM: keyPEM)
         context.prepareServer()
+        if let clients { try context.ask(clients) }
     }
 }

@@ -76,6 +76,12 @@ import Glibc
         return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
     }
 
+    /// What the peer's certificate says; nil when it showed none.
+    var peerCertificate: CertificateFacts? {
+        guard let pointer = unsafe SSL_get0_peer_certificate(ssl), unsafe X509_up_ref(pointer) == 1 else { return nil }
+        return unsafe CertificateFacts(Certificate(owning: pointer))
+    }
+
     /// The protocol version, as "TLSv1.3".
     var version: String {
         unsafe String(cString: SSL_get_version(ssl))

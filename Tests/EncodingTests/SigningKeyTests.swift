@@ -32,12 +32,28 @@ import Testing
         ("base64 of the one with \\n written out", base64(lines(TestKeys.p256).joined(separator: "\\n"))),
         ("only what is between the lines", lines(TestKeys.p256).dropFirst().dropLast().joined()),
         ("the older form", TestKeys.p256OlderForm),
+        ("\\n written out twice", lines(TestKeys.p256).joined(separator: "\\\\n")),
+        (
+            "after its curve",
+            "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n" + TestKeys.p256OlderForm
+        ),
+        ("after its certificate", "-----BEGIN CERTIFICATE-----\nMIGH\n-----END CERTIFICATE-----\n" + TestKeys.p256),
     ]
 
     @Test("A .p8 is read in every form in which people paste it", arguments: pastedForms)
     func readsPastedForms(form: String, text: String) throws {
         let key = try SigningKey(Array(text.utf8), .es256)
         #expect(String(decoding: try key.privatePEM(), as: UTF8.self) == TestKeys.p256, "\(form)")
+    }
+
+    @Test("UTF-16, as editors of Windows save it, is read", arguments: [false, true])
+    func utf16(isBigEndian: Bool) throws {
+        let units = [UInt16(0xFEFF)] + Array(TestKeys.p256.utf16)
+        let bytes = units.flatMap { unit in
+            let pair = [UInt8(truncatingIfNeeded: unit >> 8), UInt8(truncatingIfNeeded: unit)]
+            return isBigEndian ? pair : pair.reversed()
+        }
+        #expect(String(decoding: try SigningKey(bytes, .es256).privatePEM(), as: UTF8.self) == TestKeys.p256)
     }
 
     @Test(
