@@ -18,6 +18,9 @@ package final class Worker {
         case failed(String)
     }
 
+    /// How long unanswered pushes, and Redis at the very end, are waited for.
+    private static let answerTime: Duration = .seconds(5)
+
     private let counters = Counters()
     private let loop: EventLoop
     private let log: Log
@@ -30,6 +33,7 @@ package final class Worker {
     private let subscription: RedisSubscription
     private var hasSaidReady = false
     private var isStopping = false
+    private var isHolding = false
     private var whenStopped: ((Ending) -> Void)?
 
     /// Builds the parts on their loop; nothing is connected yet.
@@ -42,15 +46,7 @@ package final class Worker {
         let now = { redis.unixMilliseconds }
         let debugChannel = DebugChannel(settings.debugChannel)
         self.redis = redis
-        queue = MessageQueue(
-            loop: loop,
-            commands: redis.commands,
-            reader: redis.reader,
-            keys: keys,
-            consumer: name,
-            counters: counters,
-            log: log
-        )
+        queue = MessageQueue(redis: redis, keys: keys, consumer: name, loop: loop, log: log)
         let traces = TracePublisher(
             redis: redis.commands,
             channel: debugChannel,
@@ -64,10 +60,12 @@ package final class Worker {
             log: log,
             registrations: registrations,
             counters: counters,
+            ownership: queue.ownership,
+            delayed: queue.delayed,
             now: now
         )
         routes = try Routes(settings, in: surroundings)
-        fanOut = FanOut(redis: redis.commands, keys: keys)
+        fanOut = FanOut(redis: redis.commands, keys: keys, parts: queue.parts, loop: loop, log: log)
         dispatcher = Dispatcher(
             queue: queue,
             fanOut: fanOut,
@@ -76,6 +74,7 @@ package final class Worker {
             planSettings: settings.plan,
             counters: counters,
             now: now,
+            loop: loop,
             log: log
         )
         let filter = IngestFilter(debugChannel: debugChannel, marks: keys.marks)
@@ -98,7 +97,8 @@ package final class Worker {
             ingest.queueReady()
             fanOut.redisReady()
         }
-        redis.whenReaderReady = { [unowned self] in queue.createGroup() }
+        redis.whenReaderReady = { [unowned self] kind in queue.stream(kind).createGroup() }
+        queue.ownership.whenRegained = { [unowned self] in for route in routes.all { route.resume() } }
         redis.whenRefused = { [unowned self] reason in end(.failed(reason)) }
         ingest.whenRefused = { [unowned self] reason in end(.failed(reason)) }
         queue.whenReading = { [unowned self] in sayReady() }
@@ -107,15 +107,22 @@ package final class Worker {
         subscription.start()
     }
 
-    /// Stops cleanly: hears and takes no more, finishes what is in flight, and ends within the deadline.
+    /// Stops cleanly: hears and takes no more, finishes what is in flight, leaves the rest to other workers.
     ///
-    /// In this order, so that nothing new comes in while the rest goes out: subscription, queue, pushes, connections.
+    /// In this order, so that nothing new comes in while the rest goes out: subscription, queue, walks, pushes,
+    /// connections. Shortly before the deadline no more pushes are sent; those that are unanswered then have the rest
+    /// of the time.
     package func stop(within deadline: Duration) {
         loop.preconditionOnLoop()
         isStopping = true
         subscription.close()
         queue.stop()
-        log.info("stopping", ["messages": dispatcher.unfinished])
+        fanOut.stop()
+        log.info("stopping", ["entries": dispatcher.unfinished, "pushes": routes.unfinished])
+        loop.schedule(after: deadline - min(deadline / 4, Self.answerTime)) { [self] in
+            for route in routes.all { route.hold() }
+            isHolding = true
+        }
         waitForDrain(until: loop.now + deadline)
     }
 
@@ -136,15 +143,24 @@ package final class Worker {
     }
 
     private func waitForDrain(until deadline: LoopInstant) {
-        let isDrained = dispatcher.unfinished == 0 && ingest.isSettled && queue.isSettled
-        if isDrained { return end(.clean) }
+        let pushes = isHolding ? routes.unanswered : routes.unfinished + fanOut.directWalks + dispatcher.preparing
+        if pushes == 0, ingest.isSettled, queue.isSettled { return leave(.clean) }
         if loop.now >= deadline {
             if !ingest.isSettled {
                 log.error("messages that Redis did not take are lost", ["messages": ingest.unwrittenCount])
             }
-            return end(.unfinished(messages: dispatcher.unfinished))
+            return leave(.unfinished(messages: dispatcher.unfinished))
         }
-        loop.schedule(after: .milliseconds(10)) { [weak self] in self?.waitForDrain(until: deadline) }
+        loop.schedule(after: .milliseconds(10)) { [self] in waitForDrain(until: deadline) }
+    }
+
+    /// Gives back what is left, and ends when Redis has it, or does not answer.
+    private func leave(_ ending: Ending) {
+        let isLate = loop.schedule(after: Self.answerTime) { [self] in end(ending) }
+        queue.giveBack { [self] in
+            isLate.cancel()
+            end(ending)
+        }
     }
 
     private func end(_ ending: Ending) {

@@ -22,11 +22,29 @@ package struct Tally: Equatable, Sendable {
     package private(set) var removed = 0
     package private(set) var errored = 0
     package private(set) var expired = 0
+    /// Pushes that wait for another attempt elsewhere: whoever makes it counts their outcome.
+    package private(set) var delayed = 0
 
-    package init() {}
+    package init(
+        expected: Int = 0,
+        excluded: Int = 0,
+        sent: Int = 0,
+        removed: Int = 0,
+        errored: Int = 0,
+        expired: Int = 0
+    ) {
+        self.expected = expected
+        self.excluded = excluded
+        self.sent = sent
+        self.removed = removed
+        self.errored = errored
+        self.expired = expired
+    }
 
-    /// Pushes that have no outcome yet.
-    package var unfinished: Int { expected - sent - removed - errored - expired }
+    /// Pushes that have no outcome yet, and wait for it here.
+    package var unfinished: Int { expected - sent - removed - errored - expired - delayed }
+
+    package mutating func delay(_ number: Int = 1) { delayed += number }
 
     package mutating func expect(_ count: Int = 1) { expected += count }
 

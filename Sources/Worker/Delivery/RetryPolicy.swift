@@ -28,6 +28,12 @@ package struct RetryPolicy: Sendable {
         return delay < timeLeft ? delay : nil
     }
 
+    /// How long a push is put aside for that could not be sent `count` times.
+    package func patience(afterStalls count: Int) -> Duration {
+        let limit = Self.growing(2, count, limit: 60)
+        return .milliseconds(Int64((limit / 2 + random() * limit / 2) * 1000))
+    }
+
     /// The seconds between which chance decides.
     private static func range(
         afterAttempt attempt: Int,

@@ -4,12 +4,14 @@ package import Transport
 /// The way of pushes to one provider with one credential: what waits, what is in flight, what is tried again.
 ///
 /// Takes pushes from the fan-out, sends them through the pool while it has capacity, reads the answers, and notes each
-/// push's outcome. Pushes of small targets go before those of big ones. Confined to the worker's loop.
+/// push's outcome. Pushes of small targets go before those of big ones. What has to wait for long waits in Redis. Sends
+/// only while the worker owns what it has taken. Confined to the worker's loop.
 package final class Route {
-    /// Above this many waiting pushes of big targets the fan-out is asked to wait.
-    package static let maximumWaiting = 2048
-    /// Above this many pushes that wait for another attempt, too.
-    package static let maximumRetrying = 20_000
+    /// Above this many waiting pushes the fan-out is asked to wait: of small targets, and of big ones.
+    package static let maximumSmallWaiting = 8192
+    package static let maximumBulkWaiting = 50_000
+    /// When nothing could be sent for so long, what waits is put aside, so that it holds nothing else back.
+    static let stallLimit: Duration = .seconds(3)
     /// How often a push that the provider did not process is sent again at once, before it waits like a retry.
     static let maximumResends = 3
 
@@ -18,6 +20,8 @@ package final class Route {
     private let provider: any Provider
     private let loop: EventLoop
     private let settlement: Settlement
+    private let ownership: Ownership
+    private let delayed: DelayedPushes
     private let log: Log
     private var pool: HTTP2Pool?
     private var small = FIFO<Push>()
@@ -30,13 +34,29 @@ package final class Route {
     private var isPoolFull = false
     private var sweep: LoopTimer?
     private var loggedRefusal: String?
+    /// When a push was sent, or the first one began to wait.
+    private var progressAt: LoopInstant
+    /// Why nothing can be sent, as far as it is known.
+    private var trouble: String?
+    private var isHolding = false
     private var isClosed = false
 
-    package init(name: String, provider: any Provider, settlement: Settlement, loop: EventLoop, log: Log) {
+    package init(
+        name: String,
+        provider: any Provider,
+        settlement: Settlement,
+        ownership: Ownership,
+        delayed: DelayedPushes,
+        loop: EventLoop,
+        log: Log
+    ) {
         self.name = name
         self.provider = provider
         self.settlement = settlement
+        self.ownership = ownership
+        self.delayed = delayed
         self.loop = loop
+        progressAt = loop.now
         self.log = log
     }
 
@@ -50,11 +70,14 @@ package final class Route {
 
     /// Whether the fan-out may bring more pushes.
     ///
-    /// Those that wait for another attempt may wait for long: others are held back only when they are very many.
-    package var hasRoom: Bool { bulk.count < Self.maximumWaiting && retrying < Self.maximumRetrying }
+    /// The parts of big targets that all workers share are bounded where they are taken.
+    package var hasRoom: Bool { small.count < Self.maximumSmallWaiting && bulk.count < Self.maximumBulkWaiting }
 
     /// Pushes without an outcome.
     package var unfinished: Int { small.count + bulk.count + inFlight.count + retrying }
+
+    /// Pushes that were sent and have no answer yet.
+    package var unanswered: Int { inFlight.count }
 
     /// Calls back once, when there is room again.
     package func whenRoom(_ action: @escaping () -> Void) {
@@ -63,6 +86,7 @@ package final class Route {
 
     /// Takes pushes; those of big targets wait behind the others.
     package func enqueue(_ pushes: [Push], isBulk: Bool) {
+        if small.isEmpty, bulk.isEmpty { progressAt = loop.now }
         for push in pushes {
             if isBulk { bulk.append(push) } else { small.append(push) }
         }
@@ -71,6 +95,12 @@ package final class Route {
 
     /// Whether its credential can be used now, as far as is known.
     package var isUsable: Bool { provider.isReady && loggedRefusal == nil }
+
+    /// Sends nothing more, and hears what is unanswered.
+    package func hold() { isHolding = true }
+
+    /// Sending may be possible again.
+    package func resume() { planPump() }
 
     /// Ends the connections; pushes without an outcome keep none.
     package func close() {
@@ -92,8 +122,9 @@ package final class Route {
     }
 
     private func pump() {
-        guard let pool else { return }
-        if small.isEmpty, bulk.isEmpty { return }
+        guard let pool, !isHolding else { return }
+        if small.isEmpty, bulk.isEmpty { return callRoomWaiters() }
+        guard ownership.maySend(now: loop.now) else { return planSweep() }
         guard provider.isReady else { return waitForProvider() }
         while !isPoolFull, let push = small.popFirst() {
             if !send(push, through: pool) { small.prepend(push) }
@@ -107,12 +138,16 @@ package final class Route {
 
     /// Sends a push, or ends it when its time is over; false when the pool is full.
     private func send(_ push: Push, through pool: HTTP2Pool) -> Bool {
+        if push.run.message.isAbandoned { return true }
         if settlement.isExpired(push) {
             settlement.expire(push)
             return true
         }
         let tag = inFlight.insert(push)
-        if pool.submit(provider.request(for: push), tag: tag) { return true }
+        if pool.submit(provider.request(for: push), tag: tag) {
+            progressAt = loop.now
+            return true
+        }
         _ = inFlight.remove(tag)
         isPoolFull = true
         return false
@@ -138,8 +173,27 @@ package final class Route {
                 settlement.expire(push)
             }
             pump()
+            putAsideIfStalled()
             callRoomWaiters()
         }
+    }
+
+    /// Nothing could be sent for a while: what waits goes to Redis, where it holds nothing else back.
+    private func putAsideIfStalled() {
+        guard loop.now - progressAt > Self.stallLimit, ownership.maySend(now: loop.now), !isHolding else { return }
+        let reason =
+            trouble ?? (provider.isReady ? "the provider takes no more pushes" : "there is no access token yet")
+        for push in small.removeAll(where: { _ in true }) { putAside(push, reason: reason, into: &small) }
+        for push in bulk.removeAll(where: { _ in true }) { putAside(push, reason: reason, into: &bulk) }
+    }
+
+    private func putAside(_ push: Push, reason: String, into queue: inout FIFO<Push>) {
+        var waiting = push
+        waiting.resends += 1
+        guard !push.run.message.isAbandoned else { return }
+        guard let delay = settlement.patience(of: waiting) else { return queue.append(push) }
+        settlement.traceRetry(waiting, status: nil, reason: reason, after: delay)
+        delayed.add(waiting, after: delay)
     }
 
     private func waitForProvider() {
@@ -157,12 +211,12 @@ package final class Route {
     // MARK: Trying again
 
     private func retry(_ push: Push, after delay: Duration) {
+        if delay >= DelayedPushes.minimumDelay { return delayed.add(push, after: delay) }
         retrying += 1
         loop.schedule(after: delay) { [weak self] in
             guard let self else { return }
             retrying -= 1
-            small.append(push)
-            planPump()
+            enqueue([push], isBulk: false)
         }
     }
 
@@ -172,10 +226,7 @@ package final class Route {
     private func resend(_ push: Push, reason: String) {
         var push = push
         push.resends += 1
-        guard push.resends > Self.maximumResends else {
-            small.append(push)
-            return planPump()
-        }
+        guard push.resends > Self.maximumResends else { return enqueue([push], isBulk: false) }
         wait(push, afterAttempt: push.resends - Self.maximumResends, next: push.attempt, reason: reason)
     }
 
@@ -229,8 +280,7 @@ package final class Route {
         }
         var push = push
         push.isRefreshed = true
-        small.append(push)
-        planPump()
+        enqueue([push], isBulk: false)
     }
 }
 
@@ -266,8 +316,11 @@ extension Route: HTTP2PoolHandler {
 
     package func pool(_ pool: HTTP2Pool, event: HTTP2PoolEvent) {
         switch event {
-        case .connected(let streams): log.info("connected to the provider", ["route": name, "streams": streams])
+        case .connected(let streams):
+            trouble = nil
+            log.info("connected to the provider", ["route": name, "streams": streams])
         case .connectFailed(let reason, let pause):
+            trouble = "the provider cannot be reached: \(reason)"
             log.warning("the provider cannot be reached", ["route": name, "reason": reason, "again_ms": pause])
         case .goAway(let goAway):
             let words = String(decoding: goAway.debugData, as: UTF8.self)

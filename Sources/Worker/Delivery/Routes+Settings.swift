@@ -8,6 +8,8 @@ package struct RouteSurroundings {
     package let log: Log
     package let registrations: DeadRegistrations
     package let counters: Counters
+    package let ownership: Ownership
+    package let delayed: DelayedPushes
     /// Redis' time in unix milliseconds.
     package let now: () -> Int64
 }
@@ -81,6 +83,8 @@ extension Routes {
             name: name,
             provider: provider,
             settlement: settlement,
+            ownership: surroundings.ownership,
+            delayed: surroundings.delayed,
             loop: surroundings.loop,
             log: surroundings.log
         )

@@ -21,6 +21,9 @@ package final class Routes {
     /// Pushes without an outcome, over all routes.
     package var unfinished: Int { all.reduce(0) { $0 + $1.unfinished } }
 
+    /// Pushes that were sent and have no answer yet, over all routes.
+    package var unanswered: Int { all.reduce(0) { $0 + $1.unanswered } }
+
     /// The route of a target.
     package func choose(for target: Target) -> Choice {
         switch target.gateway {

@@ -112,6 +112,13 @@ package final class Settlement {
         )
     }
 
+    /// How long a push is put aside for that could not be sent; nil: it stays, since its time is nearly over.
+    package func patience(of push: Push) -> Duration? {
+        guard !push.run.target.isSingleAttempt else { return nil }
+        let delay = retryPolicy.patience(afterStalls: push.resends)
+        return delay < .milliseconds(push.run.target.deadline - now()) ? delay : nil
+    }
+
     package func traceRetry(_ push: Push, status: Int?, reason: String, after delay: Duration) {
         counters.retries += 1
         push.run.deviceTrace()?.retry(
@@ -162,7 +169,7 @@ package final class Settlement {
 
     private func finish(_ push: Push, _ outcome: Outcome) {
         counters.count(outcome, push.run.target.gateway)
-        push.run.finish(outcome)
+        push.run.finish(outcome, token: push.token)
     }
 
     private func noteBraking() {

@@ -1,6 +1,7 @@
-import Transport
+import Redis
+package import Transport
 
-/// Takes messages from the queue, plans them, and starts each of their targets.
+/// Takes messages and parts of messages from the queue, plans them, and starts each of their targets.
 ///
 /// Confined to the worker's loop. Holds the number of messages, and of their bytes, that it is busy with.
 package final class Dispatcher {
@@ -8,8 +9,12 @@ package final class Dispatcher {
     package static let maximumMessages = 4096
     /// Pushes without an outcome above which it takes no more messages.
     package static let maximumPushes = 50_000
-    /// Bytes of their texts that it holds at most.
+    /// Pushes without an outcome above which it takes no more parts.
+    package static let maximumPartPushes = 40_000
+    /// Bytes of messages' texts that it holds at most.
     package static let maximumMessageBytes = 32 << 20
+    /// How long to wait before something is asked again that Redis could not answer.
+    static let retryPause: Duration = .milliseconds(500)
 
     private let queue: MessageQueue
     private let fanOut: FanOut
@@ -17,11 +22,16 @@ package final class Dispatcher {
     private let traces: TracePublisher
     private let planSettings: PlanSettings
     private let counters: Counters
+    private let loop: EventLoop
     private let log: Log
     /// Redis' time in unix milliseconds.
     private let now: () -> Int64
-    private var messages = 0
     private var messageBytes = 0
+    private var messagesTaken = 0
+    private var recent = RecentContexts()
+    private var fetching: [[UInt8]: [(MessageContext?) -> Void]] = [:]
+    /// Entries that are being looked up, by the stream.
+    private var lookedUp: [EntryStream.Kind: Set<[UInt8]>] = [.messages: [], .batches: []]
 
     package init(
         queue: MessageQueue,
@@ -31,6 +41,7 @@ package final class Dispatcher {
         planSettings: PlanSettings,
         counters: Counters,
         now: @escaping () -> Int64,
+        loop: EventLoop,
         log: Log
     ) {
         self.queue = queue
@@ -40,68 +51,316 @@ package final class Dispatcher {
         self.planSettings = planSettings
         self.counters = counters
         self.now = now
+        self.loop = loop
         self.log = log
-        queue.room = { [unowned self] in room }
-        queue.whenTaken = { [unowned self] message in take(message) }
+        connect()
     }
 
-    /// Messages without an outcome.
-    package var unfinished: Int { messages }
-
-    private var room: Int {
-        guard messageBytes < Self.maximumMessageBytes, routes.unfinished < Self.maximumPushes else { return 0 }
-        return Self.maximumMessages - messages
-    }
-
-    private func take(_ message: QueuedMessage) {
-        messages += 1
-        messageBytes += message.message.count
-        guard message.message.count <= Ingest.maximumMessageBytes else {
-            counters.oversized += 1
-            log.warning("a queued message over 1 MiB was dropped", ["id": message.id, "bytes": message.message.count])
-            return finished(message)
+    private func connect() {
+        queue.messages.room = { [unowned self] in messageRoom }
+        queue.batches.room = { [unowned self] in partRoom }
+        queue.messages.whenTaken = { [unowned self] entry in takeMessage(entry) }
+        queue.batches.whenTaken = { [unowned self] entry in takePart(entry) }
+        for ledger in [queue.messageRuns, queue.partRuns] {
+            ledger.whenEnded = { [unowned self] run, isMessageFinished in ended(run, isMessageFinished) }
+            ledger.whenDropped = { [unowned self] run in forget(run) }
         }
-        start(message, Plan.make(message.message, received: message.received, settings: planSettings))
-    }
-
-    private func start(_ message: QueuedMessage, _ plan: Plan) {
-        let trace = traces.trace(id: message.id, channel: message.channel, isAsked: plan.isDebugAsked)
-        trace?.received(bytes: message.message.count, gateways: plan.gateways)
-        for notice in plan.notices { trace?.notice(key: notice.key, text: notice.text) }
-        for failure in plan.failures {
-            trace?.error(failure)
-        }
-        guard !plan.targets.isEmpty else { return finished(message) }
-        let run = MessageRun(message, trace: trace, targetCount: plan.targets.count) { [self] in finished($0.message) }
-        for target in plan.targets { start(target, of: run) }
-    }
-
-    private func start(_ target: Target, of message: MessageRun) {
-        var route: Route?
-        var ending = target.failure.map { TargetEnding.failed(reason: $0.reason, text: $0.text) }
-        if ending == nil, now() >= target.deadline { ending = .expired }
-        if ending == nil {
-            switch routes.choose(for: target) {
-            case .route(let chosen): route = chosen
-            case .none(let failure): ending = failure
+        queue.messages.whenLost = { [unowned self] entryID in lost(entryID, .messages) }
+        queue.batches.whenLost = { [unowned self] entryID in lost(entryID, .batches) }
+        for stream in [queue.messages, queue.batches] {
+            stream.whenUnreadable = { [unowned self] in
+                counters.malformedEntries += 1
+                log.warning("Redis gave a queue entry that is none")
             }
         }
-        let run = TargetRun(message: message, target: target, ending: ending)
-        if let ending, message.trace == nil {
+    }
+
+    /// Entries without an end.
+    package var unfinished: Int { queue.messageRuns.count + queue.partRuns.count + preparing }
+
+    /// Entries that are being looked up.
+    package var preparing: Int { lookedUp.values.reduce(0) { $0 + $1.count } }
+
+    private var messageRoom: Int {
+        guard messageBytes < Self.maximumMessageBytes, routes.unfinished < Self.maximumPushes else { return 0 }
+        return Self.maximumMessages - messagesTaken
+    }
+
+    private var partRoom: Int {
+        let waiting = lookedUp[.batches, default: []].count
+        return max(0, (Self.maximumPartPushes - routes.unfinished) / FanOut.pageSize - waiting)
+    }
+
+    private func ended(_ run: MessageRun, _ isMessageFinished: Bool) {
+        if isMessageFinished { counters.completed += 1 }
+        forget(run)
+        queue.messages.read()
+        queue.batches.read()
+    }
+
+    private func forget(_ run: MessageRun) {
+        guard run.kind == .messages else { return }
+        messagesTaken -= 1
+        messageBytes -= run.message.message.count
+    }
+
+    private func lost(_ entryID: [UInt8], _ kind: EntryStream.Kind) {
+        lookedUp[kind]?.remove(entryID)
+        queue.runs(kind).lost(entryID)
+    }
+
+    /// Drops an entry that is none of ours.
+    private func drop(_ entryID: [UInt8], of kind: EntryStream.Kind, because reason: String) {
+        counters.malformedEntries += 1
+        log.warning(
+            "a queue entry cannot be served and was dropped",
+            ["stream": kind.rawValue, "entry": String(decoding: entryID, as: UTF8.self), "reason": reason]
+        )
+        queue.stream(kind).acknowledge(entryID)
+    }
+}
+
+// MARK: Messages
+
+extension Dispatcher {
+    private func takeMessage(_ entry: TakenEntry) {
+        switch QueueEntry(entry.value) {
+        case .malformed(_, let reason): drop(entry.entryID, of: .messages, because: reason)
+        case nil: drop(entry.entryID, of: .messages, because: "it has no fields")
+        case .message(let message):
+            guard message.message.count <= Ingest.maximumMessageBytes else {
+                counters.oversized += 1
+                return drop(entry.entryID, of: .messages, because: "it is over 1 MiB")
+            }
+            if entry.earlierDeliveries >= Takeover.maximumDeliveries { return bury(entry, message) }
+            guard entry.isTakenOver else { return start(message) }
+            if entry.earlierDeliveries > 1 { queue.messageRuns.beginTrial(of: entry.entryID) }
+            load(entry, messageID: entry.entryID, of: .messages) { [self] stored, state in
+                start(message, stored: stored, state: state)
+            }
+        }
+    }
+
+    private func bury(_ entry: TakenEntry, _ message: QueuedMessage) {
+        let letter = BuriedEntry(
+            kind: .messages,
+            entryID: entry.entryID,
+            messageID: entry.entryID,
+            deliveries: entry.earlierDeliveries,
+            time: now(),
+            message: message,
+            part: nil
+        )
+        counters.deadLetters += 1
+        queue.messageRuns.bury(letter, unfinished: nil, context: nil)
+    }
+
+    /// Starts a message: `stored` and `state` are what another worker left of it.
+    private func start(_ message: QueuedMessage, stored: StoredOutcomes? = nil, state: RunState = RunState()) {
+        let plan = Plan.make(message.message, received: message.received, settings: planSettings)
+        let trace = traces.trace(id: message.id, channel: message.channel, isAsked: plan.isDebugAsked)
+        let context = MessageContext(message, plan: plan, trace: trace)
+        if stored == nil, message.part == nil { traceBeginning(context) }
+        messagesTaken += 1
+        messageBytes += message.message.count
+        let numbers = message.part.map { plan.targets.indices.contains($0.target) ? [$0.target] : [] }
+        let targets = numbers ?? Array(plan.targets.indices)
+        let run = MessageRun(
+            context,
+            kind: .messages,
+            entryID: message.entryID,
+            stored: stored ?? StoredOutcomes(),
+            targetCount: targets.count,
+            owner: queue.messageRuns
+        )
+        guard !targets.isEmpty else { return queue.messageRuns.finished(run) }
+        queue.messageRuns.add(run)
+        for number in targets { start(number, of: run, state.targets[number]) }
+    }
+
+    private func traceBeginning(_ context: MessageContext) {
+        guard let trace = context.trace else { return }
+        trace.received(bytes: context.message.message.count, gateways: context.plan.gateways)
+        for notice in context.plan.notices { trace.notice(key: notice.key, text: notice.text) }
+        for failure in context.plan.failures { trace.error(failure) }
+    }
+
+    private func start(_ number: Int, of message: MessageRun, _ state: RunState.TargetState?) {
+        let target = message.context.plan.targets[number]
+        let (route, ending) = way(of: target)
+        if let ending, state == nil, message.trace == nil {
             log.debug(
                 "a target was not sent",
                 ["id": message.message.id, "target": target.label, "reason": ending.word]
             )
-            return message.targetFinished()
+        }
+        if let part = message.message.part {
+            return startPart(part, of: message, target, route, ending, isCounted: false)
+        }
+        let run = TargetRun(message: message, number: number, target: target, ending: ending, hasParts: state != nil)
+        if let state, state.walk != .none {
+            recent.insert(message.context)
+            if state.walk == .done { return run.resumeAfterWalk(state.tally) }
+            return fanOut.resume(run, through: route)
         }
         fanOut.start(run, through: route)
     }
 
-    private func finished(_ message: QueuedMessage) {
-        messages -= 1
-        messageBytes -= message.message.count
-        counters.completed += 1
-        queue.acknowledge(message.entryID)
-        queue.read()
+    /// How the pushes of a target go out, or why none does.
+    private func way(of target: Target) -> (Route?, TargetEnding?) {
+        if let failure = target.failure { return (nil, .failed(reason: failure.reason, text: failure.text)) }
+        if now() >= target.deadline { return (nil, .expired) }
+        switch routes.choose(for: target) {
+        case .route(let route): return (route, nil)
+        case .none(let failure): return (nil, failure)
+        }
+    }
+}
+
+// MARK: Parts
+
+extension Dispatcher {
+    private func takePart(_ entry: TakenEntry) {
+        guard let batch = QueuedBatch(entry.value), let devices = batch.part.tokens.devices else {
+            return drop(entry.entryID, of: .batches, because: "it is no part of a message")
+        }
+        lookedUp[.batches]?.insert(entry.entryID)
+        withContext(of: batch.messageID) { [self] context in
+            guard lookedUp[.batches]?.remove(entry.entryID) != nil else { return }
+            guard let context, context.plan.targets.indices.contains(batch.part.target) else {
+                let reason =
+                    context == nil ? "its message is not in the queue any more" : "its message has no such target"
+                return drop(entry.entryID, of: .batches, because: reason)
+            }
+            if !entry.isTakenOver { return start(batch, of: context, stored: StoredOutcomes()) }
+            load(entry, messageID: batch.messageID, of: .batches) { [self] stored, _ in
+                if entry.earlierDeliveries >= Takeover.maximumDeliveries {
+                    return bury(entry, batch, devices, context, stored)
+                }
+                if entry.earlierDeliveries > 1 { queue.partRuns.beginTrial(of: entry.entryID) }
+                start(batch, of: context, stored: stored)
+            }
+        }
+    }
+
+    private func start(_ batch: QueuedBatch, of context: MessageContext, stored: StoredOutcomes) {
+        let run = MessageRun(
+            context,
+            kind: .batches,
+            entryID: batch.entryID,
+            stored: stored,
+            targetCount: 1,
+            owner: queue.partRuns
+        )
+        queue.partRuns.add(run)
+        let target = context.plan.targets[batch.part.target]
+        let (route, ending) = way(of: target)
+        startPart(batch.part, of: run, target, route, ending, isCounted: true)
+    }
+
+    /// Starts some devices of a target; `isCounted`: outcomes are counted in Redis, with those of its other parts.
+    private func startPart(
+        _ part: MessagePart,
+        of message: MessageRun,
+        _ target: Target,
+        _ route: Route?,
+        _ ending: TargetEnding?,
+        isCounted: Bool
+    ) {
+        let run = TargetRun(
+            message: message,
+            number: part.target,
+            target: target,
+            ending: ending,
+            hasParts: isCounted,
+            part: part.tokens
+        )
+        let pushes = run.take(part: part.tokens.devices ?? [])
+        guard !pushes.isEmpty else { return }
+        route?.enqueue(pushes, isBulk: !run.tracesEachDevice)
+    }
+
+    /// The message of a part: planned already, or fetched from the inbox; nil when it is not there.
+    private func withContext(of messageID: [UInt8], _ done: @escaping (MessageContext?) -> Void) {
+        if let context = recent[messageID] { return done(context) }
+        guard fetching[messageID] == nil else {
+            fetching[messageID]?.append(done)
+            return
+        }
+        fetching[messageID] = [done]
+        fetch(messageID)
+    }
+
+    private func fetch(_ messageID: [UInt8]) {
+        queue.fetch(messageID) { [self] result in
+            guard case .success(let message) = result else {
+                loop.schedule(after: Self.retryPause) { [self] in fetch(messageID) }
+                return
+            }
+            let context = message.map(context)
+            if let context { recent.insert(context) }
+            for done in fetching.removeValue(forKey: messageID) ?? [] { done(context) }
+        }
+    }
+
+    private func context(of message: QueuedMessage) -> MessageContext {
+        let plan = Plan.make(message.message, received: message.received, settings: planSettings)
+        let trace = traces.trace(id: message.id, channel: message.channel, isAsked: plan.isDebugAsked)
+        return MessageContext(message, plan: plan, trace: trace)
+    }
+
+    private func bury(
+        _ entry: TakenEntry,
+        _ batch: QueuedBatch,
+        _ devices: [BatchTokens.Device],
+        _ context: MessageContext,
+        _ stored: StoredOutcomes
+    ) {
+        let target = context.plan.targets[batch.part.target]
+        var left = BatchTokens(tracesEachDevice: batch.part.tokens.tracesEachDevice)
+        var tally = Tally()
+        for device in devices {
+            let token = target.registrationKind.tokenToSend(device.member)
+            if let outcome = stored.outcome(token: token, target: batch.part.target) {
+                if let outcome = outcome.outcome { tally.count(outcome) }
+            } else {
+                left.append(device)
+                tally.count(.errored)
+            }
+        }
+        let letter = BuriedEntry(
+            kind: .batches,
+            entryID: entry.entryID,
+            messageID: batch.messageID,
+            deliveries: entry.earlierDeliveries,
+            time: now(),
+            message: context.message,
+            part: MessagePart(target: batch.part.target, tokens: left)
+        )
+        counters.deadLetters += 1
+        context.trace?.error(target, reason: BuriedEntry.reason, text: "its workers died with a part of it: put aside")
+        queue.partRuns.bury(letter, unfinished: (batch.part.target, tally), context: context)
+    }
+
+    /// Looks up what another worker left of an entry, unless it is lost meanwhile.
+    private func load(
+        _ entry: TakenEntry,
+        messageID: [UInt8],
+        of kind: EntryStream.Kind,
+        _ done: @escaping (StoredOutcomes, RunState) -> Void
+    ) {
+        lookedUp[kind]?.insert(entry.entryID)
+        queue.parts.load(entry.entryID, of: kind, messageID: messageID) { [self] result in
+            switch result {
+            case .success(let (stored, state)):
+                guard lookedUp[kind]?.remove(entry.entryID) != nil else { return }
+                done(stored, state)
+            case .failure:
+                loop.schedule(after: Self.retryPause) { [self] in
+                    guard lookedUp[kind]?.contains(entry.entryID) == true else { return }
+                    load(entry, messageID: messageID, of: kind, done)
+                }
+            }
+        }
     }
 }

@@ -11,11 +11,24 @@ package struct SeenTokens: Sendable {
         slots = []
     }
 
-    /// Notes a token; false when it was there already.
-    package mutating func insert(_ token: [UInt8]) -> Bool {
+    /// From hashes as Redis keeps them, 8 bytes each; what is left over at the end is not looked at.
+    package init(hashes: [UInt8]) {
+        var capacity = 16
+        while capacity * 3 < (hashes.count / 8) * 4 { capacity *= 2 }
+        slots = [UInt64](repeating: 0, count: capacity)
+        let span = hashes.span
+        var index = 0
+        while index &+ 8 <= span.count {
+            insert(hash: span.word(at: index))
+            index &+= 8
+        }
+    }
+
+    /// Notes a hash, never 0; false when it was there already.
+    @discardableResult
+    package mutating func insert(hash: UInt64) -> Bool {
         if count * 4 >= slots.count * 3 { grow() }
-        let hash = Self.hash(token)
-        guard Self.place(hash, into: &slots) else { return false }
+        guard hash != 0, Self.place(hash, into: &slots) else { return false }
         count += 1
         return true
     }
@@ -37,40 +50,5 @@ package struct SeenTokens: Sendable {
         }
         slots[index] = hash
         return true
-    }
-
-    /// A 64-bit hash over eight bytes at a time, never 0, which marks an empty slot.
-    private static func hash(_ token: [UInt8]) -> UInt64 {
-        var state = UInt64(truncatingIfNeeded: token.count) &* 0x9E37_79B9_7F4A_7C15
-        let span = token.span
-        var index = 0
-        while index &+ 8 <= span.count {
-            state = mix(state ^ span.word(at: index))
-            index &+= 8
-        }
-        var tail: UInt64 = 0
-        while index < span.count {
-            tail = tail << 8 | UInt64(span[index])
-            index &+= 1
-        }
-        state = mix(state ^ tail)
-        return state == 0 ? 1 : state
-    }
-
-    /// Multiplies to 128 bits and folds them.
-    private static func mix(_ word: UInt64) -> UInt64 {
-        let product = (word ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
-        return product.high ^ product.low
-    }
-}
-
-extension Span<UInt8> {
-    /// Eight bytes from an offset as a little-endian word.
-    fileprivate func word(at offset: Int) -> UInt64 {
-        var word: UInt64 = 0
-        for index in 0..<8 {
-            word |= UInt64(self[offset &+ index]) << UInt64(index &* 8)
-        }
-        return word
     }
 }

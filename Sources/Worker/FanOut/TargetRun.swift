@@ -1,18 +1,25 @@
 package import HTTP2
 
-/// One target of a message on its way: its devices, its pushes' outcomes, its traces.
+/// One target of a queue entry on its way: its devices, its pushes' outcomes, its traces.
 ///
-/// Takes the pages of the set's walk, gives out pushes, counts outcomes, and tells its message when all is done.
-/// Confined to the worker's loop; held by the walk and by each push without an outcome.
+/// Takes the pages of the set's walk, or the devices of a part; gives out pushes, or what becomes parts; counts
+/// outcomes, and tells its entry's run when all is done. Confined to the worker's loop; held by the walk and by each
+/// push without an outcome.
 package final class TargetRun {
     /// With more devices than this `sent` is only counted, and at most as many other devices are traced.
     package static let maximumTracedDevices = 100
+    /// Targets with more devices are cut into parts, for all workers.
+    package static let maximumDirectDevices = 1000
 
     package let message: MessageRun
     package let target: Target
+    /// The target's number in the plan.
+    package let number: Int
     /// Why nothing is sent at all; the devices are counted nevertheless, for the traces.
     package let ending: TargetEnding?
     package private(set) var tally = Tally()
+    /// Whether outcomes of the target are counted in Redis, since it has parts.
+    package private(set) var hasParts: Bool
     /// The requests' common part, made by the provider for the first push.
     package var template: HTTP2RequestTemplate?
     /// Makes the `apns-id` of each push.
@@ -21,24 +28,84 @@ package final class TargetRun {
     private var recipients: Recipients
     private var held: [Push] = []
     private var unusable: [[UInt8]] = []
+    private var unusableCount = 0
     private var walkEnded = false
-    private var deviceTracesLeft = TargetRun.maximumTracedDevices
+    private let tracesEachOfPart: Bool?
 
-    package init(message: MessageRun, target: Target, ending: TargetEnding?) {
+    /// `part`: not the whole target, but these devices of it, which were counted before.
+    package init(
+        message: MessageRun,
+        number: Int,
+        target: Target,
+        ending: TargetEnding?,
+        hasParts: Bool = false,
+        part: BatchTokens? = nil
+    ) {
         self.message = message
+        self.number = number
         self.target = target
         self.ending = ending
+        self.hasParts = hasParts
+        tracesEachOfPart = part?.tracesEachDevice
         recipients = Recipients(kind: target.registrationKind, exclusions: target.exclusions)
     }
 
     /// Whether the target's devices are traced one by one; final once pushes are released.
-    private var tracesEachDevice: Bool { tally.expected <= Self.maximumTracedDevices }
+    package var tracesEachDevice: Bool {
+        if let tracesEachOfPart { return tracesEachOfPart }
+        return tally.expected <= Self.maximumTracedDevices
+    }
 
+    /// Whether the target is to be cut into parts.
+    package var isLarge: Bool { ending == nil && tally.expected > Self.maximumDirectDevices }
+
+    /// The trace that one device's event goes to; nil when it is not traced.
+    package func deviceTrace(isSent: Bool = false) -> MessageTrace? {
+        guard let trace = message.trace else { return nil }
+        if tracesEachDevice { return trace }
+        return isSent ? nil : message.context.takeDeviceTrace(of: number)
+    }
+
+    // MARK: Outcomes
+
+    /// Notes the outcome of one push, after its traces.
+    package func finish(_ outcome: Outcome, token: [UInt8]) {
+        tally.count(outcome)
+        completeIfDone()
+        message.note(StoredOutcome(outcome), token: token, target: number)
+    }
+
+    /// So many pushes wait for another attempt in a part of their own.
+    package func delayed(_ count: Int) {
+        hasParts = true
+        message.wasStored()
+        tally.delay(count)
+        completeIfDone()
+    }
+
+    private func completeIfDone() {
+        guard walkEnded, held.isEmpty, unusable.isEmpty, tally.unfinished == 0 else { return }
+        if !hasParts { message.trace?.completed(target, tally) }
+        message.targetFinished(self)
+    }
+}
+
+// MARK: Walks
+
+extension TargetRun {
     /// Takes a page of the set and gives the pushes that can go now.
     ///
-    /// Pushes are held back until it is known whether the devices are traced one by one: until the walk has ended or
-    /// more than ``maximumTracedDevices`` were found.
+    /// Pushes are held back until the walk has ended: only then it is known whether the devices are traced one by one,
+    /// and whether the target is cut into parts.
     package func take(page: [[UInt8]], isLast: Bool) -> [Push] {
+        collect(page)
+        guard isLast else { return [] }
+        endWalk()
+        return release()
+    }
+
+    /// Takes a page of the set, and keeps it.
+    package func collect(_ page: [[UInt8]]) {
         for member in page {
             switch recipients.decide(member) {
             case .repeated: break
@@ -46,17 +113,20 @@ package final class TargetRun {
             case .unusable:
                 tally.expect()
                 if ending == nil { unusable.append(member) }
-            case .device(let token, let stored):
-                tally.expect()
-                if ending == nil { held.append(Push(run: self, token: token, stored: stored)) }
+            case .device(let token, let stored): expect(Push(run: self, token: token, stored: stored))
             }
         }
-        if isLast {
-            walkEnded = true
-            message.trace?.devices(target, tally)
+        if ending != nil { _ = recipients.takeMet() }
+    }
+
+    private func expect(_ push: Push) {
+        tally.expect()
+        guard ending == nil else { return }
+        switch message.stored.outcome(token: push.token, target: number) {
+        case nil: held.append(push)
+        case .delayed?: tally.delay()
+        case let stored?: if let outcome = stored.outcome { tally.count(outcome) }
         }
-        guard walkEnded || !tracesEachDevice else { return [] }
-        return release()
     }
 
     /// The walk cannot go on; what was found so far is all.
@@ -65,35 +135,30 @@ package final class TargetRun {
         return take(page: [], isLast: true)
     }
 
-    /// Notes the outcome of one push, after its traces.
-    package func finish(_ outcome: Outcome) {
-        tally.count(outcome)
-        completeIfDone()
-    }
-
-    /// The trace that one device's event goes to; nil when it is not traced.
-    package func deviceTrace(isSent: Bool = false) -> MessageTrace? {
-        guard let trace = message.trace else { return nil }
-        if tracesEachDevice { return trace }
-        guard !isSent, deviceTracesLeft > 0 else { return nil }
-        deviceTracesLeft -= 1
-        return trace
+    private func endWalk() {
+        walkEnded = true
+        message.trace?.devices(target, tally)
     }
 
     private func release() -> [Push] {
         if let ending {
-            if walkEnded { end(ending) }
+            end(ending)
             return []
         }
-        for member in unusable {
-            deviceTrace()?.unusable(target, member: member)
-            tally.count(.errored)
-        }
-        unusable = []
+        countUnusable()
         let pushes = held
         held = []
         completeIfDone()
         return pushes
+    }
+
+    private func countUnusable() {
+        for member in unusable {
+            deviceTrace()?.unusable(target, member: member)
+            tally.count(.errored)
+        }
+        unusableCount += unusable.count
+        unusable = []
     }
 
     private func end(_ ending: TargetEnding) {
@@ -107,11 +172,72 @@ package final class TargetRun {
         }
         completeIfDone()
     }
+}
 
-    private func completeIfDone() {
-        guard walkEnded, held.isEmpty, unusable.isEmpty, tally.unfinished == 0 else { return }
-        message.trace?.completed(target, tally)
-        message.targetFinished()
+// MARK: Parts
+
+extension TargetRun {
+    /// What was collected, as a page of the walk that becomes a part.
+    package func takePage(at walk: RunState.Walk) -> MessageParts.Page {
+        hasParts = true
+        countUnusable()
+        var tokens: BatchTokens?
+        if !held.isEmpty {
+            var batch = BatchTokens(tracesEachDevice: false, capacity: held.count * 70)
+            for push in held { batch.append(BatchTokens.Device(member: push.stored ?? push.token)) }
+            tokens = batch
+            tally.delay(held.count)
+            held = []
+        }
+        return MessageParts.Page(
+            messageID: message.message.entryID,
+            target: number,
+            walk: walk,
+            tally: tally,
+            unusable: unusableCount,
+            hashes: recipients.takeMet(),
+            tokens: tokens
+        )
+    }
+
+    /// Begins the walk anew, but for what Redis knows of it.
+    package func restart(_ tally: Tally = Tally(), met hashes: [UInt8] = []) {
+        self.tally = tally
+        self.tally.delay(tally.unfinished)
+        unusableCount = tally.errored
+        held = []
+        unusable = []
+        recipients.restart(met: hashes)
+    }
+
+    /// Every page of the walk is a part.
+    package func walkBecameParts() {
+        hasParts = true
+        endWalk()
+        completeIfDone()
+    }
+
+    /// Every page of the walk had become a part before this worker took the entry over.
+    package func resumeAfterWalk(_ tally: Tally) {
+        restart(tally)
+        hasParts = true
+        walkEnded = true
+        completeIfDone()
+    }
+
+    /// Takes the devices of a part and gives the pushes that are left to do.
+    package func take(part devices: [BatchTokens.Device]) -> [Push] {
+        let kind = target.registrationKind
+        for device in devices {
+            let token = kind.tokenToSend(device.member)
+            var push = Push(run: self, token: token, stored: token == device.member ? nil : device.member)
+            push.attempt = device.attempt
+            push.resends = device.resends
+            push.isRefreshed = device.isRefreshed
+            expect(push)
+        }
+        walkEnded = true
+        return release()
     }
 }
 

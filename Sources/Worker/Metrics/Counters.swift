@@ -33,6 +33,8 @@ package final class Counters {
     package var dropped = 0
     /// Queue entries that are no messages.
     package var malformedEntries = 0
+    /// Entries that were put aside, since several workers died with them.
+    package var deadLetters = 0
     /// Messages all of whose pushes have an outcome.
     package var completed = 0
     /// Traces that could not be published.
@@ -50,6 +52,7 @@ package final class Counters {
             [
                 "accepted": accepted, "ignored": ignored, "invalid": invalid, "oversized": oversized,
                 "dropped": dropped, "malformed_entries": malformedEntries, "completed": completed,
+                "dead_letters": deadLetters,
                 "retries": retries, "lost_traces": lostTraces,
             ]
         )

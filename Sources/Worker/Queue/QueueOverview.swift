@@ -37,8 +37,8 @@ package struct QueueOverview: Equatable, Sendable {
             RedisCommand("XLEN", [keys.dead]),
             RedisCommand("TIME"),
             RedisCommand("XRANGE", [keys.messages, "-", "+", "COUNT", 1]),
-            RedisCommand("XINFO", ["CONSUMERS", keys.messages, MessageQueue.group]),
-            RedisCommand("XINFO", ["CONSUMERS", keys.batches, MessageQueue.group]),
+            RedisCommand("XINFO", ["CONSUMERS", keys.messages, EntryStream.group]),
+            RedisCommand("XINFO", ["CONSUMERS", keys.batches, EntryStream.group]),
         ])
         return try QueueOverview(reply)
     }

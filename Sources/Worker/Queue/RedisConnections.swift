@@ -1,8 +1,8 @@
 package import Redis
 package import Transport
 
-/// The worker's two connections to Redis for commands: one for all, one for the queue's blocking reads; and Redis'
-/// clock.
+/// The worker's connections to Redis for commands: one for all, one for the blocking reads of each of the queue's
+/// streams; and Redis' clock.
 ///
 /// Tells when each is ready, keeps the clock, and tells when Redis refuses the worker for good. Confined to the loop.
 package final class RedisConnections {
@@ -10,9 +10,10 @@ package final class RedisConnections {
     static let clockInterval: Duration = .seconds(10)
 
     package let commands: RedisConnection
-    package let reader: RedisConnection
+    package let messageReader: RedisConnection
+    package let batchReader: RedisConnection
     package var whenCommandsReady: () -> Void = {}
-    package var whenReaderReady: () -> Void = {}
+    package var whenReaderReady: (EntryStream.Kind) -> Void = { _ in }
     /// Redis does not let us in: a sentence that says why.
     package var whenRefused: (String) -> Void = { _ in }
 
@@ -28,7 +29,8 @@ package final class RedisConnections {
         self.log = log
         watch = ConnectionWatch()
         commands = RedisConnection(settings, name: "\(name)-commands", on: loop, observer: watch)
-        reader = RedisConnection(settings, name: "\(name)-reader", on: loop, observer: watch)
+        messageReader = RedisConnection(settings, name: "\(name)-messages", on: loop, observer: watch)
+        batchReader = RedisConnection(settings, name: "\(name)-batches", on: loop, observer: watch)
     }
 
     /// Redis' time in unix milliseconds.
@@ -45,17 +47,21 @@ package final class RedisConnections {
     package func start() {
         watch.owner = self
         commands.start()
-        reader.start()
+        messageReader.start()
+        batchReader.start()
     }
 
     package func close() {
         clockTimer?.cancel()
         commands.close()
-        reader.close()
+        messageReader.close()
+        batchReader.close()
     }
 
     fileprivate func ready(_ connection: RedisConnection) {
-        guard connection === commands else { return whenReaderReady() }
+        guard connection === commands else {
+            return whenReaderReady(connection === messageReader ? .messages : .batches)
+        }
         log.info("connected to Redis")
         askTime()
         whenCommandsReady()

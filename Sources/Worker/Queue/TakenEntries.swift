@@ -28,10 +28,18 @@ package struct TakenEntries {
 
     /// The entries that need a sign of life now, in batches; they count as having it.
     package mutating func due(now: LoopInstant) -> [[[UInt8]]] {
-        let due = aliveAt.filter { now - $0.value >= Self.refreshInterval }.map(\.key)
-        for entryID in due { aliveAt[entryID] = now }
-        return stride(from: 0, to: due.count, by: Self.batchSize).map { start in
-            Array(due[start..<min(start + Self.batchSize, due.count)])
+        give(aliveAt.filter { now - $0.value >= Self.refreshInterval }.map(\.key), now: now)
+    }
+
+    /// All entries, in batches; they count as having a sign of life.
+    package mutating func all(now: LoopInstant) -> [[[UInt8]]] {
+        give(Array(aliveAt.keys), now: now)
+    }
+
+    private mutating func give(_ entryIDs: [[UInt8]], now: LoopInstant) -> [[[UInt8]]] {
+        for entryID in entryIDs { aliveAt[entryID] = now }
+        return stride(from: 0, to: entryIDs.count, by: Self.batchSize).map { start in
+            Array(entryIDs[start..<min(start + Self.batchSize, entryIDs.count)])
         }
     }
 }
@@ -50,7 +58,7 @@ package struct TakeoverPace {
     /// An answer that took longer means that Redis stood still.
     package static let promptAnswer: Duration = .seconds(1)
     /// Consumers without entries that have not asked for so long are those of workers that are gone.
-    package static let consumerLifetime: Duration = .seconds(600)
+    package static let consumerLifetime: Duration = .seconds(30)
 
     private var wasConnected = false
     private var quietUntil = LoopInstant(nanoseconds: 0)

@@ -1,39 +1,24 @@
 import Redis
 import Transport
 
-/// Shows other workers that this worker's entries are being served, and takes over those of workers that died.
+/// Shows other workers that this worker's entries of a stream are being served, and takes over those of workers that
+/// died.
 ///
-/// The group's list of pending entries keeps, for each, its consumer and how long it was not touched (Redis: XPENDING).
-/// Every worker touches its own each second; what nobody has touched for ``TakeoverPace/idleLimit`` is claimed by the
-/// first that looks. This also brings back entries that Redis gave on a connection that was lost. Confined to the
-/// worker's loop.
+/// Every worker touches its own entries each second; what nobody has touched for ``TakeoverPace/idleLimit`` is claimed
+/// by the first that looks. This also brings back entries that Redis gave on a connection that was lost. What a worker
+/// finds not to be its own any more it serves no longer. Confined to the worker's loop.
 final class Takeover {
     /// Entries asked for at one time.
     static let maximumPerClaim = 100
-
-    /// KEYS: the stream.
-    ///
-    /// ARGV: group, milliseconds, own name. Deletes consumers that have no pending entries and have asked for none in
-    /// so long. In a script, since a consumer is deleted with its entries.
-    static let forgetConsumers = RedisScript(
-        """
-        local forgotten = 0
-        for _, fields in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
-          local consumer = {}
-          for i = 1, #fields, 2 do consumer[fields[i]] = fields[i + 1] end
-          if consumer.pending == 0 and consumer.idle > tonumber(ARGV[2]) and consumer.name ~= ARGV[3] then
-            redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], consumer.name)
-            forgotten = forgotten + 1
-          end
-        end
-        return forgotten
-        """
-    )
+    /// An entry that was given so often, with nothing to show for it, has killed its workers.
+    static let maximumDeliveries = 3
 
     private let loop: EventLoop
     private let redis: RedisConnection
+    private let kind: EntryStream.Kind
     private let key: [UInt8]
     private let consumer: String
+    private let ownership: Ownership
     private let log: Log
     private var entries = TakenEntries()
     private var pace = TakeoverPace()
@@ -42,17 +27,30 @@ final class Takeover {
     private var isStarted = false
     private var loggedError: String?
 
-    /// How many more messages may be taken.
-    var room: () -> Int = { 0 }
-    /// An entry of a dead worker: `[id, [field, value, …]]`.
-    var whenClaimed: (RESPValue) -> Void = { _ in }
+    /// How many more entries may be taken, and how many of those that were given several times.
+    var room: () -> (entries: Int, suspects: Int) = { (0, 0) }
+    /// An entry of a dead worker, and how often it had been given before.
+    var whenClaimed: (_ entry: RESPValue, _ deliveries: Int) -> Void = { _, _ in }
+    /// These entries belong to another worker now.
+    var whenLost: ([[UInt8]]) -> Void = { _ in }
 
-    init(loop: EventLoop, redis: RedisConnection, key: [UInt8], consumer: String, log: Log) {
-        self.loop = loop
-        self.redis = redis
+    init(
+        kind: EntryStream.Kind,
+        key: [UInt8],
+        consumer: String,
+        redis: RedisConnection,
+        ownership: Ownership,
+        loop: EventLoop,
+        log: Log
+    ) {
+        self.kind = kind
         self.key = key
         self.consumer = consumer
+        self.redis = redis
+        self.ownership = ownership
+        self.loop = loop
         self.log = log
+        ownership.whenStoodStill.append { [unowned self] in refresh(all: true) }
     }
 
     // MARK: Own entries
@@ -66,7 +64,7 @@ final class Takeover {
     /// The connection is ready, for the first time or again.
     func redisReady() {
         pace.connected(now: loop.now)
-        refresh()
+        refresh(all: true)
         guard !isStarted else { return }
         isStarted = true
         repeatRefresh()
@@ -74,21 +72,62 @@ final class Takeover {
     }
 
     private func repeatRefresh() {
-        loop.schedule(after: TakenEntries.refreshInterval) { [weak self] in
-            self?.refresh()
-            self?.repeatRefresh()
+        loop.schedule(after: TakenEntries.refreshInterval) { [self] in
+            refresh(all: false)
+            repeatRefresh()
         }
     }
 
-    private func refresh() {
+    private func refresh(all: Bool) {
         guard redis.isReady else { return }
-        for batch in entries.due(now: loop.now) {
-            var claim = RedisCommand("XCLAIM", capacity: 128 + 32 * batch.count)
-            for word in [key, Array(MessageQueue.group.utf8), Array(consumer.utf8)] { claim.append(word) }
-            claim.append("0")
-            for entryID in batch { claim.append(entryID) }
-            claim.append("JUSTID")
-            redis.send(claim) { [weak self] result in self?.note(result) }
+        let sentAt = loop.now
+        let batches = all ? entries.all(now: sentAt) : entries.due(now: sentAt)
+        guard !batches.isEmpty else { return ownership.confirm(kind, sentAt: sentAt) }
+        var missing = batches.count
+        for batch in batches {
+            touch(batch) { [self] lost in
+                missing -= lost == nil ? 0 : 1
+                if let lost, !lost.isEmpty { drop(lost) }
+                if missing == 0 { ownership.confirm(kind, sentAt: sentAt) }
+            }
+        }
+    }
+
+    private func drop(_ lost: [[UInt8]]) {
+        entries.release(lost)
+        whenLost(lost)
+    }
+
+    /// Asks which of these entries are still this worker's; nil: Redis did not say.
+    func touch(
+        _ entryIDs: [[UInt8]],
+        idle: Duration = .zero,
+        deliveries: Int? = nil,
+        _ done: @escaping (_ lost: [[UInt8]]?) -> Void
+    ) {
+        let words = [
+            EntryStream.group, consumer, "\(idle.wholeMilliseconds)", deliveries.map { "\($0)" } ?? "",
+        ]
+        let arguments = words.map { Array($0.utf8) } + entryIDs
+        redis.evaluate(TakeoverScripts.touch, keys: [key], arguments: arguments) { [self] result in
+            note(result)
+            guard case .success(let value) = result else { return done(nil) }
+            done((value.elements ?? []).compactMap(\.bytes))
+        }
+    }
+
+    /// Leaves all entries to whoever looks next.
+    func giveBack(_ done: @escaping () -> Void) {
+        let batches = entries.all(now: loop.now)
+        guard !batches.isEmpty else { return done() }
+        entries = TakenEntries()
+        var missing = batches.count
+        for batch in batches {
+            // As if nobody had touched them for a day, and never been given: nothing went wrong with them.
+            touch(batch, idle: .seconds(86_400), deliveries: 0) { _ in
+                missing -= 1
+                if missing == 0 { done() }
+            }
         }
     }
 
@@ -98,53 +137,51 @@ final class Takeover {
     func stop() { isStopped = true }
 
     private func repeatLook() {
-        loop.schedule(after: TakeoverPace.interval) { [weak self] in
-            guard let self, !isStopped else { return }
+        loop.schedule(after: TakeoverPace.interval) { [self] in
+            guard !isStopped else { return }
             look()
             repeatLook()
         }
     }
 
-    private func look() {
-        guard redis.isReady, !isAsking, pace.mayAsk(now: loop.now) else { return }
+    /// Looks for entries that nobody serves.
+    func look() {
+        guard redis.isReady, !isStopped, !isAsking, pace.mayAsk(now: loop.now) else { return }
         isAsking = true
         let asked = loop.now
-        let arguments = [MessageQueue.group, "\(TakeoverPace.consumerLifetime.wholeMilliseconds)", consumer]
-        redis.evaluate(Self.forgetConsumers, keys: [key], arguments: arguments.map { Array($0.utf8) }) {
-            [weak self] result in
-            guard let self else { return }
+        let arguments = [EntryStream.group, consumer, "\(TakeoverPace.consumerLifetime.wholeMilliseconds)"]
+        redis.evaluate(TakeoverScripts.forgetConsumers, keys: [key], arguments: arguments.map { Array($0.utf8) }) {
+            [self] result in
             note(result)
             // It writes, so it stands still when writes do: its prompt answer means that signs of life get through.
             guard case .success = result, pace.answered(asked: asked, now: loop.now) else { return isAsking = false }
-            claim(from: "0-0")
+            claim()
         }
     }
 
-    private func claim(from cursor: String) {
-        let count = min(room(), Self.maximumPerClaim)
-        guard !isStopped, count > 0 else { return isAsking = false }
-        var command = RedisCommand("XAUTOCLAIM")
-        command.append(key)
-        command.append(MessageQueue.group)
-        command.append(consumer)
-        command.append(TakeoverPace.idleLimit.wholeMilliseconds)
-        command.append(cursor)
-        command.append("COUNT")
-        command.append(count)
-        redis.send(command) { [weak self] result in
-            guard let self else { return }
+    private func claim() {
+        let room = room()
+        let count = min(room.entries, Self.maximumPerClaim)
+        guard !isStopped, count > 0, ownership.maySend(now: loop.now) else { return isAsking = false }
+        let arguments = [
+            EntryStream.group, consumer, "\(TakeoverPace.idleLimit.wholeMilliseconds)", "\(count)", "\(room.suspects)",
+        ]
+        redis.evaluate(TakeoverScripts.claim, keys: [key], arguments: arguments.map { Array($0.utf8) }) {
+            [self] result in
             note(result)
-            claimed(result)
+            isAsking = false
+            claimed(result, asked: count)
         }
     }
 
-    private func claimed(_ result: Result<RESPValue, RedisError>) {
-        guard case .success(let value) = result, let next = value[0]?.text, let entries = value[1]?.elements else {
-            return isAsking = false
+    private func claimed(_ result: Result<RESPValue, RedisError>, asked count: Int) {
+        guard case .success(let value) = result, let claimed = value.elements, !claimed.isEmpty else { return }
+        log.info("took over entries that nobody was serving", ["stream": kind.rawValue, "entries": claimed.count])
+        for item in claimed {
+            guard let entry = item[0], let deliveries = item[1]?.integer else { continue }
+            whenClaimed(entry, Int(clamping: deliveries))
         }
-        if !entries.isEmpty { log.info("took over messages that nobody was serving", ["messages": entries.count]) }
-        for entry in entries { whenClaimed(entry) }
-        if next == "0-0" { isAsking = false } else { claim(from: next) }
+        if claimed.count == count { look() }
     }
 
     /// Logs an error once, until something else happens.
@@ -155,6 +192,6 @@ final class Takeover {
         }
         guard loggedError != text else { return }
         loggedError = text
-        log.warning("entries of dead workers cannot be looked for", ["error": text])
+        log.warning("entries of dead workers cannot be looked for", ["stream": kind.rawValue, "error": text])
     }
 }

@@ -42,7 +42,20 @@ package struct RedisKeys: Sendable {
     /// The stream of dead letters.
     package var dead: [UInt8] { queue("dead") }
 
-    private func queue(_ name: String) -> [UInt8] {
-        prefix + Array("{queue}:\(name)".utf8)
+    /// The hash of a message that has parts: how many are unfinished, and what came of the others.
+    package func run(of messageID: [UInt8]) -> [UInt8] { queue("run:", messageID) }
+
+    /// The outcomes of an unfinished entry's pushes.
+    package func outcomes(of entryID: [UInt8], in stream: EntryStream.Kind) -> [UInt8] {
+        queue(stream == .messages ? "done:" : "done:batch:", entryID)
+    }
+
+    /// What a message's walk over a target's set has met: hashes of tokens.
+    package func walk(of messageID: [UInt8], target: Int) -> [UInt8] {
+        queue("walk:", messageID + Array(":\(target)".utf8))
+    }
+
+    private func queue(_ name: String, _ rest: [UInt8] = []) -> [UInt8] {
+        prefix + Array("{queue}:\(name)".utf8) + rest
     }
 }

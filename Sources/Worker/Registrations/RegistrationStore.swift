@@ -110,7 +110,7 @@ package struct RegistrationStore: Sendable {
                 throw RedisError.invalidReply("SSCAN was answered with something else")
             }
             cursor = next
-            let page = members.compactMap(\.bytes).filter { seen.insert($0) }
+            let page = members.compactMap(\.bytes).filter { seen.insert(hash: TokenHash.of($0)) }
             if !page.isEmpty, try !body(page) { return }
         } while cursor != "0"
     }

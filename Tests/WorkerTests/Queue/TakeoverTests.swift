@@ -20,9 +20,9 @@ struct TakeoverTests {
         }
         try await client.call("XADD", key, "*", "channel", "c", "message", "{}")
         try await client.call("XREADGROUP", "GROUP", "pushbridge", "busy", "STREAMS", key, ">")
-        let command = Takeover.forgetConsumers.command(
+        let command = TakeoverScripts.forgetConsumers.command(
             keys: [Array(key.utf8)],
-            arguments: ["pushbridge", "\(idleLimit)", "own"].map { Array($0.utf8) }
+            arguments: ["pushbridge", "own", "\(idleLimit)"].map { Array($0.utf8) }
         )
         #expect(try await client.call(command) == .integer(expected))
         let left = try await client.call("XINFO", "CONSUMERS", key, "pushbridge").elements?.compactMap { $0[1]?.text }

@@ -1,0 +1,217 @@
+package import Redis
+import Transport
+
+/// A target of a message all of whose parts are finished.
+package struct EndedTarget: Equatable {
+    package let number: Int
+    package let tally: Tally
+}
+
+/// What Redis knows of messages with parts: walks, outcomes, retries that wait.
+///
+/// The shell around ``PartScripts``. Confined to the worker's loop.
+package final class MessageParts {
+    /// How long Redis keeps the outcomes of an entry that nobody finishes.
+    static let outcomeLifetime: Duration = .seconds(7 * 86_400)
+
+    package enum Answer<Value> {
+        case done(Value)
+        /// The entry is not this worker's any more.
+        case lost
+        /// Redis did it or not.
+        case unknown(RedisError)
+    }
+
+    /// A page of a walk on its way to become a part.
+    package struct Page {
+        package let messageID: [UInt8]
+        package let target: Int
+        package let walk: RunState.Walk
+        package let tally: Tally
+        package let unusable: Int
+        package let hashes: [UInt8]
+        package let tokens: BatchTokens?
+    }
+
+    private let redis: RedisConnection
+    private let keys: RedisKeys
+    private let consumer: [UInt8]
+    private static let group = Array(EntryStream.group.utf8)
+
+    package init(redis: RedisConnection, keys: RedisKeys, consumer: String) {
+        self.redis = redis
+        self.keys = keys
+        self.consumer = Array(consumer.utf8)
+    }
+
+    private func key(of kind: EntryStream.Kind) -> [UInt8] {
+        kind == .messages ? keys.messages : keys.batches
+    }
+
+    // MARK: Walks
+
+    /// Adds a page; the answer is the number of the target's unfinished parts.
+    package func add(_ page: Page, _ done: @escaping (Answer<Int>) -> Void) {
+        let keys = [
+            keys.run(of: page.messageID), keys.walk(of: page.messageID, target: page.target), keys.batches,
+            keys.messages,
+        ]
+        let counts = [page.tally.expected, page.tally.excluded, page.unusable].map { Array("\($0)".utf8) }
+        let head = [Self.group, consumer, page.messageID, Array("\(page.target)".utf8), Array(page.walk.text.utf8)]
+        let arguments = head + counts + [page.hashes, page.tokens?.bytes ?? []]
+        redis.evaluate(PartScripts.addBatch, keys: keys, arguments: arguments) { result in
+            done(Self.answer(result) { $0.integer.map { Int(clamping: $0) } })
+        }
+    }
+
+    /// How many parts of a target are unfinished.
+    package func unfinished(of messageID: [UInt8], target: Int, _ done: @escaping (Int?) -> Void) {
+        let command = RedisCommand("HGET", [keys.run(of: messageID), "t\(target):parts"])
+        redis.send(command) { result in
+            guard case .success(let value) = result else { return done(nil) }
+            done(value.integer.map { Int(clamping: $0) } ?? 0)
+        }
+    }
+
+    /// The hashes of what a walk has met, 8 bytes each.
+    package func met(of messageID: [UInt8], target: Int, _ done: @escaping (Result<[UInt8], RedisError>) -> Void) {
+        redis.send(RedisCommand("GET", [keys.walk(of: messageID, target: target)])) { result in
+            done(result.map { $0.bytes ?? [] })
+        }
+    }
+
+    // MARK: Entries
+
+    /// What Redis knows of an entry that another worker has begun with.
+    package func load(
+        _ entryID: [UInt8],
+        of kind: EntryStream.Kind,
+        messageID: [UInt8],
+        _ done: @escaping (Result<(StoredOutcomes, RunState), RedisError>) -> Void
+    ) {
+        var outcomes: Result<RESPValue, RedisError> = .success(.null)
+        redis.send(RedisCommand("GET", [keys.outcomes(of: entryID, in: kind)])) { outcomes = $0 }
+        redis.send(RedisCommand("HGETALL", [keys.run(of: messageID)])) { result in
+            done(
+                outcomes.flatMap { records in
+                    result.map { (StoredOutcomes(records: records.bytes ?? []), RunState($0)) }
+                }
+            )
+        }
+    }
+
+    /// Notes outcomes of an entry that is not finished.
+    package func store(
+        _ records: [UInt8],
+        of entryID: [UInt8],
+        in kind: EntryStream.Kind,
+        _ done: @escaping (Answer<Void>) -> Void
+    ) {
+        let keys = [key(of: kind), keys.outcomes(of: entryID, in: kind)]
+        let arguments = [Self.group, consumer, entryID, records, Self.lifetime]
+        redis.evaluate(PartScripts.store, keys: keys, arguments: arguments) { done(Self.answer($0) { _ in () }) }
+    }
+
+    /// Lets pushes of an entry wait, as a part of their own; `member` is no other's, and the same when asked again.
+    package func delay(
+        _ member: [UInt8],
+        due: Int64,
+        records: [UInt8],
+        of run: MessageRun,
+        target: Int,
+        _ done: @escaping (Answer<Void>) -> Void
+    ) {
+        let keys = [
+            key(of: run.kind), keys.run(of: run.message.entryID), keys.delayed,
+            keys.outcomes(of: run.entryID, in: run.kind),
+        ]
+        let numbers = [Int64(target), due].map { Array("\($0)".utf8) }
+        let arguments = [Self.group, consumer, run.entryID] + numbers + [member, records, Self.lifetime]
+        redis.evaluate(PartScripts.delay, keys: keys, arguments: arguments) { done(Self.answer($0) { _ in () }) }
+    }
+
+    /// A retry that waits, as it stands in the sorted set.
+    package static func delayedMember(nonce: String, messageID: [UInt8], part: MessagePart) -> [UInt8] {
+        Array("\(nonce) ".utf8) + messageID + Array(" \(part.target) ".utf8) + part.tokens.bytes
+    }
+
+    /// Makes due retries parts; answers how many, and in how many milliseconds the next is due.
+    package func release(
+        atMost count: Int,
+        upTo length: Int,
+        _ done: @escaping (Result<(released: Int, nextIn: Int64?), RedisError>) -> Void
+    ) {
+        let arguments = [count, length].map { Array("\($0)".utf8) }
+        redis.evaluate(PartScripts.release, keys: [keys.delayed, keys.batches], arguments: arguments) { result in
+            done(
+                result.map { value in
+                    let next = value[1]?.integer ?? -1
+                    return (Int(clamping: value[0]?.integer ?? 0), next < 0 ? nil : next)
+                }
+            )
+        }
+    }
+
+    /// The entry is finished; the answer is whether its message is, and the targets that have ended with it.
+    ///
+    /// `letter`: fields and values of a dead letter that takes the entry's place.
+    package func finish(
+        _ entryID: [UInt8],
+        in kind: EntryStream.Kind,
+        messageID: [UInt8],
+        targets: [(number: Int, tally: Tally)],
+        letter: [[UInt8]] = [],
+        _ done: @escaping (Answer<(isMessageFinished: Bool, ended: [EndedTarget])>) -> Void
+    ) {
+        let keys = [
+            key(of: kind), keys.messages, keys.run(of: messageID), keys.outcomes(of: entryID, in: kind), keys.dead,
+        ]
+        var arguments = [Self.group, entryID, messageID, Array("\(letter.count)".utf8)] + letter
+        for (number, tally) in targets {
+            // A part's devices were counted by the walk.
+            let found = kind == .messages ? ["\(tally.expected)", "\(tally.excluded)"] : ["", ""]
+            let outcomes = [tally.sent, tally.removed, tally.errored, tally.expired].map { "\($0)" }
+            arguments += (["\(number)"] + found + outcomes).map { Array($0.utf8) }
+        }
+        redis.evaluate(PartScripts.finish, keys: keys, arguments: arguments) { result in
+            let answer: Answer<(isMessageFinished: Bool, ended: [EndedTarget])> = Self.answer(result) { value in
+                guard let left = value[0]?.integer else { return nil }
+                return (left <= 0, (value[1]?.elements ?? []).compactMap(Self.endedTarget))
+            }
+            done(answer)
+        }
+    }
+
+    private static let lifetime = Array("\(outcomeLifetime.wholeMilliseconds)".utf8)
+
+    private static func endedTarget(_ value: RESPValue) -> EndedTarget? {
+        guard let number = value[0]?.integer else { return nil }
+        let counts = (1...6).map { index in Int(clamping: value[index]?.integer ?? 0) }
+        return EndedTarget(
+            number: Int(clamping: number),
+            tally: Tally(
+                expected: counts[0],
+                excluded: counts[1],
+                sent: counts[2],
+                removed: counts[3],
+                errored: counts[4],
+                expired: counts[5]
+            )
+        )
+    }
+
+    private static func answer<Value>(
+        _ result: Result<RESPValue, RedisError>,
+        _ read: (RESPValue) -> Value?
+    ) -> Answer<Value> {
+        switch result {
+        case .failure(let error): return .unknown(error)
+        case .success(let value):
+            if value.text == "lost" || value.text == "gone" { return .lost }
+            guard let answer = read(value) else {
+                return .unknown(.invalidReply("a script of the queue was answered with something else"))
+            }
+            return .done(answer)
+        }
+    }
+}
