@@ -131,7 +131,7 @@ package final class Worker {
         loop.preconditionOnLoop()
         if isStopping { return Readiness(problems: ["the worker is stopping"]) }
         let hearing = subscription.isReady ? nil : "the channels are not subscribed to"
-        let serving = queue.isReadable ? nil : "the queue cannot be read"
+        let serving = queue.problem
         return Readiness(problems: [redis.problem, hearing, serving, routes.problem].compactMap { $0 })
     }
 

@@ -40,7 +40,7 @@ package final class RedisConnections {
 
     /// Why Redis cannot be used at the moment; nil while it can.
     package var problem: String? {
-        if commands.isReady, reader.isReady { return nil }
+        if commands.isReady, messageReader.isReady, batchReader.isReady { return nil }
         return lastError.map { "Redis cannot be reached: \($0)" } ?? "Redis is not connected yet"
     }
 
