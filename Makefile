@@ -5,7 +5,7 @@ SWIFT_BUILD := swift build -j $(shell nproc)
 SOURCES := Package.swift Sources Tests
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench format lint clean
+.PHONY: build demo test chaos bench format lint clean
 
 build:
 	scripts/setup build
@@ -18,6 +18,9 @@ demo:
 
 test:
 	scripts/test
+
+chaos:
+	scripts/chaos $(CHAOS_FLAGS)
 
 bench:
 	scripts/bench
