@@ -8,6 +8,8 @@ package enum RedisError: Error, Equatable, Sendable {
     case connection(TransportError)
     /// Redis refuses the user or the password: trying again is of no use before the settings are mended.
     case authentication(String)
+    /// There is no primary to talk to: the server is a replica, or no sentinel names one. It may be there a little later.
+    case noPrimary(String)
     /// An error reply: its first word, and the whole text.
     case server(code: String, message: String)
     /// The bytes that came are not Redis protocol, or a reply is not of the kind that the command has.
@@ -27,6 +29,7 @@ extension RedisError: CustomStringConvertible {
         case .connection(let error): "Redis: \(error)"
         case .authentication(let text):
             "Redis refuses the user or the password: \(text); check both in the Redis URL"
+        case .noPrimary(let text): "Redis: \(text)"
         case .server(_, let message): "Redis answered: \(message)"
         case .invalidReply(let text): "Redis sent something that cannot be understood: \(text)"
         case .overdue(let text): "Redis: \(text)"
@@ -59,7 +62,7 @@ extension RedisError {
     /// runs a script, loads its data, or takes no writes at the moment.
     package var isPassing: Bool {
         switch self {
-        case .connection, .overdue, .notConnected, .connectionLost: true
+        case .connection, .noPrimary, .overdue, .notConnected, .connectionLost: true
         case .server(let code, _):
             ["BUSY", "LOADING", "MASTERDOWN", "READONLY", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS", "MISCONF", "OOM"]
                 .contains(code)

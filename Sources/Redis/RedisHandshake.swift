@@ -1,3 +1,5 @@
+import Transport
+
 /// What is said on a new connection before it is used, and what the answers mean.
 ///
 /// A value type without I/O: send ``commands`` in one go, then give each reply to ``receive(_:)``.
@@ -6,14 +8,19 @@ struct RedisHandshake {
         case login
         case name
         case database(Int)
+        /// Whether it is the primary: a replica takes no writes, and hears of messages late.
+        case role
         /// A command that a server which cannot work yet refuses.
         case ping
     }
 
     let commands: [RedisCommand]
     private var steps: [Step] = []
+    private let server: Endpoint
 
-    init(_ settings: RedisSettings, name: String) {
+    /// `server` is where the connection leads to.
+    init(_ settings: RedisSettings, name: String, server: Endpoint) {
+        self.server = server
         var commands: [RedisCommand] = []
         if let password = settings.password {
             var login = RedisCommand("AUTH")
@@ -28,6 +35,8 @@ struct RedisHandshake {
             commands.append(RedisCommand("SELECT", [settings.database]))
             steps.append(.database(settings.database))
         }
+        commands.append(RedisCommand("ROLE"))
+        steps.append(.role)
         commands.append(RedisCommand("PING"))
         steps.append(.ping)
         self.commands = commands
@@ -41,6 +50,7 @@ struct RedisHandshake {
         guard !steps.isEmpty else { throw .invalidReply("more replies than commands") }
         let step = steps.removeFirst()
         guard let error = reply.error else {
+            if case .role = step { return try checkRole(reply) }
             guard case .simple = reply else { throw .invalidReply("the login was answered with something else") }
             return
         }
@@ -50,7 +60,8 @@ struct RedisHandshake {
         case .login:
             if case .authentication = error { throw error }
             throw error.asksForReconnection ? error : .authentication("\(error)")
-        case .name:
+        // Servers in front of Redis, and those like it, need not know all commands.
+        case .name, .role:
             if case .authentication = error { throw error }
         case .database(let number):
             if case .server(let code, let message) = error, code == "ERR" {
@@ -58,6 +69,19 @@ struct RedisHandshake {
             }
             throw error
         case .ping: throw error
+        }
+    }
+
+    /// Takes the answer to ROLE: its kind, and of a replica its primary's host and port.
+    private func checkRole(_ reply: RESPValue) throws(RedisError) {
+        switch reply[0]?.text {
+        case "master": return
+        case "slave":
+            let primary = "\(reply[1]?.text ?? "?"):\(reply[2]?.integer ?? 0)"
+            throw .noPrimary("\(server) is a replica of \(primary), and only the primary will do")
+        case "sentinel":
+            throw .noPrimary("\(server) is a Sentinel: the Redis URL for it is redis+sentinel://\(server)/NAME")
+        default: throw .invalidReply("the role was answered with something else")
         }
     }
 

@@ -19,6 +19,8 @@ protocol RedisLinkOwner: AnyObject {
 final class RedisLink: ByteStreamHandler {
     private enum Phase {
         case idle
+        /// Asks the sentinels for the primary.
+        case asking(SentinelQuery)
         case connecting
         case loggingIn(RedisHandshake, RESPDecoder)
         case established(since: LoopInstant)
@@ -40,12 +42,19 @@ final class RedisLink: ByteStreamHandler {
     private var stream: ByteStream?
     private var timer: LoopTimer?
     private var backoff: Backoff
+    /// Where it is connected, or tries to be.
+    private(set) var server: Endpoint
+    /// The index of the sentinel to ask first, modulo their number.
+    private var firstSentinel = 0
+    /// With the sentinel that named the primary.
+    private var conversation: SentinelConversation?
 
     init(_ settings: RedisSettings, name: String, timings: RedisTimings, on loop: EventLoop) {
         self.settings = settings
         self.name = name
         self.loop = loop
         self.timings = timings
+        server = settings.endpoint
         backoff = Backoff(first: timings.firstDelay, limit: timings.maximumDelay)
         lastInputAt = loop.now
     }
@@ -67,6 +76,7 @@ final class RedisLink: ByteStreamHandler {
     /// Ends it for good; the owner hears nothing more.
     func close() {
         loop.preconditionOnLoop()
+        if case .asking(let query) = phase { query.cancel() }
         phase = .closed
         owner = nil
         dropStream()
@@ -81,15 +91,62 @@ final class RedisLink: ByteStreamHandler {
     func fail(_ error: RedisError) {
         switch phase {
         case .connecting, .loggingIn, .established: lost(error)
-        case .idle, .waiting, .closed: break
+        case .idle, .asking, .waiting, .closed: break
         }
     }
 
     private func connect() {
-        phase = .connecting
         retryDelay = nil
+        guard let sentinels = settings.sentinels else { return connect(to: settings.endpoint) }
+        let query = SentinelQuery(
+            sentinels,
+            first: firstSentinel,
+            settings: settings,
+            deadline: timings.sentinelDeadline,
+            on: loop
+        ) { [self] in answered($0) }
+        phase = .asking(query)
+        query.start()
+    }
+
+    /// The sentinels have answered.
+    private func answered(_ result: Result<SentinelQuery.Answer, RedisError>) {
+        guard case .asking = phase else { return }
+        switch result {
+        case .success(let answer):
+            firstSentinel = settings.sentinels?.endpoints.firstIndex(of: answer.conversation.sentinel) ?? 0
+            conversation = answer.conversation
+            connect(to: answer.primary)
+        case .failure(let error): lost(error)
+        }
+    }
+
+    /// Asks the sentinel once more: after a failover the old primary may go on as if nothing were, for seconds.
+    private func watchPrimary() {
+        guard let sentinels = settings.sentinels, let conversation, !conversation.isAsking else { return }
+        conversation.ask { [self] result in
+            guard conversation === self.conversation else { return }
+            switch result {
+            case .success(let primary):
+                if primary != server { fail(.noPrimary("the primary is \(primary) now, and no longer \(server)")) }
+            case .failure:
+                // Others may not know yet what this one knew: only it is asked, until the connection is lost.
+                self.conversation = SentinelConversation(
+                    conversation.sentinel,
+                    name: sentinels.name,
+                    settings: settings,
+                    deadline: timings.sentinelDeadline,
+                    on: loop
+                )
+            }
+        }
+    }
+
+    private func connect(to server: Endpoint) {
+        self.server = server
+        phase = .connecting
         stream = ByteStream.connect(
-            to: settings.endpoint,
+            to: server,
             tls: settings.tls,
             deadline: timings.connectDeadline,
             on: loop,
@@ -98,7 +155,12 @@ final class RedisLink: ByteStreamHandler {
     }
 
     private func lost(_ error: RedisError) {
-        if case .established(let since) = phase, loop.now - since >= timings.stableAfter { backoff.reset() }
+        switch phase {
+        case .established(let since): if loop.now - since >= timings.stableAfter { backoff.reset() }
+        // What this sentinel named is no primary: its view may be an old one.
+        case .connecting, .loggingIn: firstSentinel += 1
+        case .idle, .asking, .waiting, .closed: break
+        }
         phase = .waiting
         dropStream()
         let delay = backoff.next(random: .random(in: 0..<1))
@@ -115,6 +177,8 @@ final class RedisLink: ByteStreamHandler {
         timer = nil
         stream?.close()
         stream = nil
+        conversation?.close()
+        conversation = nil
     }
 }
 
@@ -123,7 +187,7 @@ final class RedisLink: ByteStreamHandler {
 extension RedisLink {
     func byteStreamConnected(_ stream: ByteStream) {
         guard stream === self.stream else { return }
-        let handshake = RedisHandshake(settings, name: name)
+        let handshake = RedisHandshake(settings, name: name, server: server)
         for command in handshake.commands { write(command) }
         phase = .loggingIn(handshake, RESPDecoder())
         let deadline = timings.connectDeadline
@@ -138,7 +202,7 @@ extension RedisLink {
         switch phase {
         case .established: owner?.link(self, received: bytes)
         case .loggingIn(let handshake, let decoder): logIn(handshake, decoder, bytes)
-        case .idle, .connecting, .waiting, .closed: break
+        case .idle, .asking, .connecting, .waiting, .closed: break
         }
     }
 
@@ -173,6 +237,7 @@ extension RedisLink {
         timer = loop.schedule(after: timings.tick) { [self] in
             guard case .established = phase else { return }
             planTick()
+            watchPrimary()
             owner?.linkTick(self)
         }
     }

@@ -2,6 +2,8 @@
 package struct RedisTimings: Sendable {
     /// Name resolution, TCP, TLS; and again for the login.
     package var connectDeadline: Duration = .seconds(5)
+    /// From the attempt to connect to a sentinel to its answer.
+    package var sentinelDeadline: Duration = .seconds(1)
     /// From a command's turn to its reply, or to any sign of life from a subscription that was asked for one.
     package var replyDeadline: Duration = .seconds(5)
     /// Silence after which a connection is asked for a sign of life.

@@ -7,11 +7,14 @@ struct RedisURL: Equatable {
     private(set) var user: String?
     private(set) var password: String?
     private(set) var database = 0
+    private(set) var sentinels: RedisSettings.Sentinels?
 
     init(_ url: String) throws(RedisError) {
         let (beforeColon, afterColon) = url.split(atFirst: ":")
         guard let afterColon, afterColon.hasPrefix("//") else {
-            throw .settings("the Redis URL has no scheme: it must begin with redis://, rediss:// or unix://")
+            throw .settings(
+                "the Redis URL has no scheme: it must begin with redis://, rediss://, redis+sentinel:// or unix://"
+            )
         }
         let scheme = beforeColon.lowercased()
         let rest = afterColon.dropFirst(2)
@@ -22,9 +25,13 @@ struct RedisURL: Equatable {
         case "unix", "redis+unix", "redis+socket":
             try readSocket(rest)
         case "redis+sentinel", "rediss+sentinel":
-            throw .settings("Redis Sentinel (\(scheme)://) is not supported yet: give the address of the primary")
+            usesTLS = scheme == "rediss+sentinel"
+            try readSentinels(rest)
         default:
-            throw .settings("the Redis URL has the scheme \(scheme.prefix(32)): it may be redis, rediss or unix")
+            throw .settings(
+                "the Redis URL has the scheme \(scheme.prefix(32)): it may be redis, rediss,"
+                    + " redis+sentinel, rediss+sentinel or unix"
+            )
         }
     }
 
@@ -34,6 +41,27 @@ struct RedisURL: Equatable {
         let address = try readLogin(authority)
         endpoint = try Self.endpoint(address)
         if let path, !path.isEmpty { try readDatabase(path) }
+        try readQuery(query)
+    }
+
+    private mutating func readSentinels(_ rest: Substring) throws(RedisError) {
+        let (beforeQuery, query) = rest.split(atFirst: "?")
+        let (authority, path) = beforeQuery.split(atFirst: "/")
+        var endpoints: [Endpoint] = []
+        for address in try readLogin(authority).split(separator: ",", omittingEmptySubsequences: false) {
+            guard !address.isEmpty else { throw .settings("the Redis URL has an empty place among its sentinels") }
+            endpoints.append(try Self.endpoint(address, standardPort: 26379))
+        }
+        let (name, database) = (path ?? "").split(atFirst: "/")
+        let decodedName = try decode(name, "the name of the primary")
+        guard !decodedName.isEmpty, let first = endpoints.first else {
+            throw .settings(
+                "the Redis URL does not say what the sentinels call the primary: write redis+sentinel://host,host/name"
+            )
+        }
+        endpoint = first
+        sentinels = RedisSettings.Sentinels(endpoints: endpoints, name: decodedName)
+        if let database, !database.isEmpty { try readDatabase(database) }
         try readQuery(query)
     }
 
@@ -71,7 +99,7 @@ struct RedisURL: Equatable {
         return authority[authority.index(after: at)...]
     }
 
-    private static func endpoint(_ address: Substring) throws(RedisError) -> Endpoint {
+    private static func endpoint(_ address: Substring, standardPort: UInt16 = 6379) throws(RedisError) -> Endpoint {
         var host = address
         var port: Substring?
         if address.first == "[" {
@@ -90,14 +118,15 @@ struct RedisURL: Equatable {
         guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x25 && $0 != 0x2C }) else {
             throw .settings("the Redis URL has a host name with characters that no host name has")
         }
-        guard let port, !port.isEmpty else { return .tcp(host: host.isEmpty ? "127.0.0.1" : String(host), port: 6379) }
+        let name = host.isEmpty ? "127.0.0.1" : String(host)
+        guard let port, !port.isEmpty else { return .tcp(host: name, port: standardPort) }
         guard port.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = UInt16(port), number > 0 else {
             throw .settings(
                 "the Redis URL has no usable port: it must be a number from 1 to 65535."
                     + " A password with / ? # or @ in it needs % escapes"
             )
         }
-        return .tcp(host: host.isEmpty ? "127.0.0.1" : String(host), port: number)
+        return .tcp(host: name, port: number)
     }
 
     private mutating func readQuery(_ query: Substring?) throws(RedisError) {

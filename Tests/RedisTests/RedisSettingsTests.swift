@@ -62,7 +62,10 @@ struct RedisSettingsTests {
             ("redis://[::1", "bracket"), ("redis://[::1]x", "port"), ("redis://h,SECRET", "host name"),
             ("redis://a b", "host name"), ("unix://", "path"), ("unix://run/redis.sock", "path"), ("unix:///", "path"),
             ("unix:///" + String(repeating: "x", count: 107), "107"),
-            ("redis+sentinel://a,b/master", "Sentinel"),
+            ("redis+sentinel://", "empty place"), ("redis+sentinel://a,b", "what the sentinels call"),
+            ("redis+sentinel://a,b/", "what the sentinels call"), ("redis+sentinel://a,/m", "empty place"),
+            ("redis+sentinel:///m", "empty place"), ("redis+sentinel://a/m/x", "database"),
+            ("redis+sentinel://u:SECRET@a:0/m", "port"), ("redis+sentinel://a/m?x=1", "parameter"),
         ]
     )
     func refused(url: String, part: String) {
@@ -83,8 +86,22 @@ struct RedisSettingsTests {
         ]
         for _ in 0..<5000 {
             let tail = (0..<8).map { _ in parts.randomElement() ?? "" }.joined()
-            for head in ["", "redis://", "unix:///"] { _ = try? RedisSettings(url: head + tail) }
+            for head in ["", "redis://", "unix:///", "redis+sentinel://"] { _ = try? RedisSettings(url: head + tail) }
         }
+    }
+
+    @Test("Sentinels are taken apart, with a name and perhaps a database")
+    func sentinels() throws {
+        let url = "redis+sentinel://u:p%40@a,b:1,[::1]:2/my%20primary/3"
+        let settings = try RedisSettings(url: url)
+        let hosts = [("a", 26379), ("b", 1), ("::1", 2)] as [(String, UInt16)]
+        let endpoints = hosts.map { Endpoint.tcp(host: $0.0, port: $0.1) }
+        #expect(settings.sentinels == RedisSettings.Sentinels(endpoints: endpoints, name: "my primary"))
+        #expect(settings.user == "u" && settings.password == "p@" && settings.database == 3)
+        #expect("\(settings)" == "redis+sentinel://a:26379,b:1,[::1]:2/my primary")
+        #expect(try RedisSettings(url: "rediss+sentinel://a/m").tls != nil)
+        #expect(try RedisSettings(url: "redis+sentinel://a/m?db=2").database == 2)
+        #expect(try RedisSettings(url: "redis://a").sentinels == nil)
     }
 
     @Test("A description shows neither user nor password")
@@ -97,16 +114,42 @@ struct RedisSettingsTests {
 
 @Suite("The login")
 struct RedisHandshakeTests {
+    private static func handshake(_ url: String, name: String = "n") throws -> RedisHandshake {
+        let settings = try RedisSettings(url: url)
+        return RedisHandshake(settings, name: name, server: settings.endpoint)
+    }
+
+    @Test(
+        "Only a primary will do",
+        arguments: [
+            (.array([.bulk(Array("master".utf8)), .integer(0), .array([])]), nil),
+            (
+                .array([.bulk(Array("slave".utf8)), .bulk(Array("10.0.0.1".utf8)), .integer(6379)]),
+                "h:6379 is a replica of 10.0.0.1:6379"
+            ),
+            (.array([.bulk(Array("slave".utf8))]), "h:6379 is a replica of"),
+            (.array([.bulk(Array("sentinel".utf8))]), "redis+sentinel://h:6379/NAME"),
+            (.array([]), "something else"), (.simple("OK"), "something else"),
+        ] as [(RESPValue, String?)]
+    )
+    func role(reply: RESPValue, refusal: String?) throws {
+        var handshake = try Self.handshake("redis://h")
+        try handshake.receive(.simple("OK"))
+        guard let refusal else { return try handshake.receive(reply) }
+        let error = #expect(throws: RedisError.self) { try handshake.receive(reply) }
+        #expect(error.map { "\($0)".contains(refusal) } == true)
+    }
+
     @Test(
         "Only what the URL asks for is said",
         arguments: [
-            ("redis://h", ["CLIENT SETNAME my_name", "PING"]),
-            ("redis://:p@h", ["AUTH p", "CLIENT SETNAME my_name", "PING"]),
-            ("redis://u:p@h/4", ["AUTH u p", "CLIENT SETNAME my_name", "SELECT 4", "PING"]),
+            ("redis://h", ["CLIENT SETNAME my_name", "ROLE", "PING"]),
+            ("redis://:p@h", ["AUTH p", "CLIENT SETNAME my_name", "ROLE", "PING"]),
+            ("redis://u:p@h/4", ["AUTH u p", "CLIENT SETNAME my_name", "SELECT 4", "ROLE", "PING"]),
         ]
     )
     func commands(url: String, expected: [String]) throws {
-        let handshake = RedisHandshake(try RedisSettings(url: url), name: "my name")
+        let handshake = try Self.handshake(url, name: "my name")
         var words: [String] = []
         for command in handshake.commands {
             _ = RESPDecoder().decode(command.request) { value in
@@ -119,9 +162,10 @@ struct RedisHandshakeTests {
 
     @Test("What the user may not do is left for later; a missing name is no reason to fail")
     func lenient() throws {
-        var handshake = RedisHandshake(try RedisSettings(url: "redis://u:p@h"), name: "n")
+        var handshake = try Self.handshake("redis://u:p@h")
         try handshake.receive(.simple("OK"))
         try handshake.receive(.error("ERR unknown subcommand"))
+        try handshake.receive(.error("ERR unknown command 'ROLE'"))
         #expect(!handshake.isDone)
         try handshake.receive(.error("NOPERM this user has no permissions to run the 'ping' command"))
         #expect(handshake.isDone)
@@ -137,7 +181,7 @@ struct RedisHandshakeTests {
         ]
     )
     func refusal(reply: String, isAuthentication: Bool) throws {
-        var handshake = RedisHandshake(try RedisSettings(url: "redis://:p@h"), name: "n")
+        var handshake = try Self.handshake("redis://:p@h")
         let error = #expect(throws: RedisError.self) { try handshake.receive(.error(reply)) }
         switch error {
         case .authentication: #expect(isAuthentication)

@@ -112,7 +112,7 @@ package final class RedisServer: Sendable {
     }
 
     /// A port that nobody uses at the moment.
-    private static func unusedPort() throws -> UInt16 {
+    package static func unusedPort() throws -> UInt16 {
         let loop = try EventLoop()
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0), tls: nil, on: loop) { _ in nil }
         defer { listener.close() }

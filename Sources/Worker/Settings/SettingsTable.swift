@@ -38,8 +38,10 @@ extension Setting {
         "URL",
         standard: "redis://127.0.0.1:6379",
         allowed:
-            "redis://host:port, rediss://host:port (TLS) or unix:///path, with user:password@ and /database if needed",
-        summary: "where Redis is; `rediss://` is TLS, `unix://` a socket",
+            "redis://host:port, rediss://host:port (TLS), unix:///path or redis+sentinel://host,host/name, "
+            + "with user:password@ and /database if needed",
+        summary:
+            "where Redis is; `rediss://` is TLS, `unix://` a socket, `redis+sentinel://host,host/name` asks sentinels",
         scope: .redis
     )
     package static let prefix = Setting(
