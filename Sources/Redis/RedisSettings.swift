@@ -17,7 +17,9 @@ package struct RedisSettings: Sendable {
 
     /// Where Redis is, or the first sentinel.
     package let endpoint: Endpoint
-    /// Nil: Redis is at ``endpoint``. User, password and TLS are for the sentinels too.
+    /// Nil: Redis is at ``endpoint``.
+    ///
+    /// User, password and TLS are for the sentinels too.
     package let sentinels: Sentinels?
     package let user: String?
     package let password: String?

@@ -90,7 +90,7 @@ struct SettingsInput {
         "A wrong value is named, shown, and told what it may be",
         arguments: [
             ("REDIS_URL", "nonsense://x", #"is "nonsense://x", but"#, "redis://"),
-            ("REDIS_URL", "redis+sentinel://a,b/master", "Sentinel", "not supported yet"),
+            ("REDIS_URL", "redis+sentinel://a,b", "the Redis URL", "what the sentinels call"),
             ("REDIS_URL", "redis://host:99999", #"is "redis://host:99999""#, "port"),
             ("PREFIX", "a{b", #"is "a{b""#, "without braces"),
             ("PREFIX", "a\nb", #"is "a\u{A}b""#, "control characters"),
