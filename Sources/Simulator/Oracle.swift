@@ -10,8 +10,12 @@ package final class Oracle {
     private var firstKept = 0
     private var bytes = 0
     package private(set) var forgotten = 0
+    private let devices: String?
 
-    package init() {}
+    /// `devices`: what the tokens begin with that are kept; nil: all are.
+    package init(devices: String? = nil) {
+        self.devices = devices
+    }
 
     /// Adds one push.
     ///
@@ -24,6 +28,7 @@ package final class Oracle {
         time: Int64,
         answer: StandInAnswer
     ) {
+        if let devices, !device.hasPrefix(devices) { return }
         var json = JSONWriter(capacity: 512 + request.body.count)
         json.beginObject()
         json.key("gateway")

@@ -8,6 +8,10 @@ package struct SimulatorOptions: Sendable {
     package var isLean = false
     /// Keeps what was received; always so unless lean.
     package var isRecording = true
+    /// Only pushes to tokens that begin so are kept; nil: all.
+    package var recordedDevices: String?
+    /// Answers a second that all stand-ins together give at most; nil: as many as there are requests.
+    package var answersPerSecond: Int?
     /// How far away the stand-ins are: all that they write, answers and credit alike, is held back so long.
     package var distance: Duration = .zero
     /// The window of connections and streams in bytes; nil: 65,535 as seen from APNs, or one that never fills if lean.

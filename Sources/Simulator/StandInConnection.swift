@@ -26,9 +26,10 @@ final class StandInConnection {
     func isUnprocessed(_ streamID: Int32) -> Bool { streamID >= firstUnprocessed }
 
     /// Does with a request what was decided, when its time has come.
-    func perform(_ answer: StandInAnswer, on streamID: Int32) {
-        guard answer.delay > .zero else { return performNow(answer, on: streamID) }
-        loop.schedule(after: answer.delay) { self.performNow(answer, on: streamID) }
+    func perform(_ answer: StandInAnswer, on streamID: Int32, after turn: Duration) {
+        let delay = answer.delay + turn
+        guard delay > .zero else { return performNow(answer, on: streamID) }
+        loop.schedule(after: delay) { self.performNow(answer, on: streamID) }
     }
 
     private func performNow(_ answer: StandInAnswer, on streamID: Int32) {

@@ -63,7 +63,9 @@ final class StandInServer: HTTP2ServerConnectionHandler {
     func connection(_ connection: HTTP2ServerConnection, receivedOn streamID: Int32) {
         guard let leanAnswer else { return }
         arrivals.add(on: loop)
-        connection.respond(streamID, with: leanAnswer)
+        let delay = state.answerDelay(now: loop.now)
+        guard delay > .zero else { return connection.respond(streamID, with: leanAnswer) }
+        loop.schedule(after: delay) { connection.respond(streamID, with: leanAnswer) }
     }
 
     func connection(_ connection: HTTP2ServerConnection, received request: HTTP2ServerRequest) {
@@ -71,7 +73,8 @@ final class StandInServer: HTTP2ServerConnectionHandler {
         if remembered.isUnprocessed(request.streamID) { return }
         if request.isOverLimit { return service.tooManyStreams(remembered, streamID: request.streamID) }
         arrivals.add(on: loop)
-        remembered.perform(service.answer(ReceivedRequest(request), on: remembered), on: request.streamID)
+        let answer = service.answer(ReceivedRequest(request), on: remembered)
+        remembered.perform(answer, on: request.streamID, after: state.answerDelay(now: loop.now))
     }
 
     func connectionClosed(_ connection: HTTP2ServerConnection) {

@@ -18,15 +18,21 @@ protocol StandInService: AnyObject {
 /// What all services of a simulator share.
 final class StandInState {
     let options: SimulatorOptions
-    let oracle = Oracle()
+    let oracle: Oracle
     var script: Script
     private(set) var arrivals: [String: Arrivals] = [:]
     private var members: [ObjectIdentifier: StandInConnection] = [:]
+    private var pace: AnswerPace?
 
     init(_ options: SimulatorOptions) {
         self.options = options
+        oracle = Oracle(devices: options.recordedDevices)
+        pace = options.answersPerSecond.map(AnswerPace.init)
         script = options.script
     }
+
+    /// How long an answer waits for its turn.
+    func answerDelay(now: LoopInstant) -> Duration { pace?.take(now: now) ?? .zero }
 
     /// The connections that stand.
     var connections: [StandInConnection] { Array(members.values) }
@@ -41,6 +47,23 @@ final class StandInState {
         let new = Arrivals()
         arrivals[name] = new
         return new
+    }
+}
+
+/// Gives answers their turn, so many a second; a value type without I/O.
+struct AnswerPace {
+    private let interval: Duration
+    private var next = LoopInstant(nanoseconds: 0)
+
+    init(perSecond count: Int) {
+        interval = .seconds(1) / max(1, count)
+    }
+
+    /// Takes the next turn, and says how long it is until then.
+    mutating func take(now: LoopInstant) -> Duration {
+        let turn = max(now, next)
+        next = turn + interval
+        return turn - now
     }
 }
 

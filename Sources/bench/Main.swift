@@ -28,9 +28,21 @@ enum Main {
 
     private static func run(_ programs: Servers.Programs, _ sizes: Scenarios.Sizes) async throws {
         print("Measured on \(ProcessUsage.machine)\n")
-        try await measureCosts(Scenarios(servers: Servers(programs, isRecording: false), sizes: sizes))
-        let recording = try await Scenarios(servers: Servers(programs, isRecording: true), sizes: sizes)
-        print(try await recording.latency())
+        try await measureCosts(Scenarios(servers: Servers(programs), sizes: sizes))
+        let recording = try await Servers(programs, simulatorOptions: ["--lean", "--record"])
+        print(try await Scenarios(servers: recording, sizes: sizes).latency())
+        for table in try await replicas(programs, sizes) { print(table) }
+    }
+
+    /// Two workers, and providers that set the pace, so that no processor is busy all the time.
+    private static func replicas(_ programs: Servers.Programs, _ sizes: Scenarios.Sizes) async throws -> [Table] {
+        let options = ["--record-devices", BenchMessage.chatTokenPrefix, "--lean", "--record", "--delay-ms", "20"]
+        let servers = try await Servers(
+            programs,
+            simulatorOptions: options + ["--rate", "\(Scenarios.providerPace)"],
+            workerCount: 2
+        )
+        return try await Scenarios(servers: servers, sizes: sizes).chatDuringFanOut()
     }
 
     private static func measureCosts(_ scenarios: Scenarios) async throws {

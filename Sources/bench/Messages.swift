@@ -32,6 +32,18 @@ enum BenchMessage {
         "push:{\(channel)}:apns:\(environment):\(topic)"
     }
 
+    /// What the tokens of ``chatToken(_:)`` begin with, and no other does but by chance.
+    static let chatTokenPrefix = "c4a7c4a7c4a7"
+
+    static func chatToken(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return chatTokenPrefix + String(repeating: "0", count: 64 - chatTokenPrefix.count - digits.count) + digits
+    }
+
+    static func chatChannel(_ number: Int) -> String {
+        "bench.chat.\(number)"
+    }
+
     /// Tokens of the devices with a channel of their own; no token of the fan-out is among them.
     static func singleToken(_ number: Int) -> String {
         BenchToken.hex(1_000_000_000 + number)

@@ -17,6 +17,7 @@ struct Scenarios {
         let singleMessageCount: Int
         let plainMessageCount: Int
         let latencySeconds: Int
+        let replicaDeviceCount: Int
 
         init(scale: Double) {
             rounds = scale < 1 ? 1 : 3
@@ -24,6 +25,7 @@ struct Scenarios {
             singleMessageCount = max(200, Int(20_000 * scale))
             plainMessageCount = max(2000, Int(200_000 * scale))
             latencySeconds = max(1, Int(10 * scale))
+            replicaDeviceCount = max(20_000, Int(1_000_000 * scale))
         }
     }
 
@@ -37,6 +39,8 @@ struct Scenarios {
     }
 
     static let messagesPerSecond = 500
+    /// Answers a second of the providers that two workers share.
+    static let providerPace = 10_000
     static let deadline = Duration.seconds(120)
 
     /// Does something that leads to `pushCount` more pushes, waits for the last, and says what the worker used.

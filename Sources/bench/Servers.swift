@@ -14,7 +14,7 @@ final class Servers {
     private let programs: Programs
     private let redis: LoggedProcess
     private let simulator: LoggedProcess
-    private let worker: LoggedProcess
+    private let workers: [LoggedProcess]
     private let client: RedisClient
     private let settings: [String: String]
 
@@ -28,10 +28,8 @@ final class Servers {
 
     private var socket: String { folder.path(of: "redis.sock") }
 
-    /// Starts all three, each when the one before is ready.
-    ///
-    /// With `isRecording` the simulator keeps the time of arrival of each push, which costs it a little.
-    init(_ programs: Programs, isRecording: Bool) async throws {
+    /// Starts all, each when the one before is ready; `simulatorOptions` say how the stand-ins behave.
+    init(_ programs: Programs, simulatorOptions: [String] = ["--lean"], workerCount: Int = 1) async throws {
         self.programs = programs
         folder = try TemporaryFolder(prefix: "pushbridge-bench")
         var surroundings = ["PATH": programs.path, "HOME": folder.path]
@@ -49,7 +47,7 @@ final class Servers {
         simulator = try LoggedProcess(
             "simulator",
             program: programs.pushbridge,
-            arguments: ["simulator", "--lean", "--folder", folder.path] + (isRecording ? ["--record"] : []),
+            arguments: ["simulator", "--folder", folder.path] + simulatorOptions,
             environment: surroundings,
             folder: folder
         )
@@ -57,14 +55,17 @@ final class Servers {
         settings = try Servers.settings(in: folder.path(of: "simulator.env"))
         surroundings.merge(settings.filter { $0.key.hasPrefix("PUSHBRIDGE_") }) { _, new in new }
         surroundings["PUSHBRIDGE_REDIS_URL"] = "unix://\(socket)"
-        worker = try LoggedProcess(
-            "worker",
-            program: programs.pushbridge,
-            arguments: ["worker", "--http-address", "off"],
-            environment: surroundings,
-            folder: folder
-        )
-        try worker.waitUntilOutput(contains: "ready", within: .seconds(15))
+        let environment = surroundings
+        workers = try (1...workerCount).map { [folder] number in
+            try LoggedProcess(
+                "worker-\(number)",
+                program: programs.pushbridge,
+                arguments: ["worker", "--http-address", "off"],
+                environment: environment,
+                folder: folder
+            )
+        }
+        for worker in workers { try worker.waitUntilOutput(contains: "ready", within: .seconds(15)) }
         client = try await RedisClient.connect(RedisSettings(url: "unix://\(socket)"), name: "bench")
     }
 
@@ -81,6 +82,13 @@ final class Servers {
     // MARK: What they did
 
     func workerUsage() throws -> ProcessUsage {
+        try usage(of: workers[0])
+    }
+
+    /// Of each worker.
+    func workerUsages() throws -> [ProcessUsage] { try workers.map(usage) }
+
+    private func usage(of worker: LoggedProcess) throws -> ProcessUsage {
         guard let usage = ProcessUsage(of: worker.process.identifier) else {
             throw BenchError("the worker has ended: \(worker.output.suffix(500))")
         }
@@ -95,6 +103,28 @@ final class Servers {
     /// The connections to the stand-in for APNs that are open.
     func connectionCount() async throws -> Int {
         try await statistic("connections")
+    }
+
+    /// Bytes that Redis uses for everything.
+    func redisBytes() async throws -> Int {
+        let text = try await client.call("INFO", "memory").text ?? ""
+        let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("used_memory:") }
+        guard let bytes = line.flatMap({ Int($0.dropFirst("used_memory:".count)) }) else {
+            throw BenchError("Redis does not say how much memory it uses")
+        }
+        return bytes
+    }
+
+    /// How many pushes each worker has sent, as it counts them at its end.
+    func stopWorkers() throws -> [Int] {
+        try workers.map { worker in
+            worker.process.terminate()
+            guard worker.process.wait(within: .seconds(30)) == .code(0) else {
+                throw BenchError("a worker did not end: \(worker.output.suffix(500))")
+            }
+            let counts = worker.output.split(separator: " ").filter { $0.hasPrefix("sent=") }
+            return counts.reduce(0) { $0 + (Int($1.dropFirst(5)) ?? 0) }
+        }
     }
 
     /// Waits until every message has its outcome.
@@ -150,6 +180,14 @@ final class Servers {
         try await sendPipelined(count) { number in
             let key = BenchMessage.registrationKey(channel: BenchMessage.singleChannel(number))
             return RedisCommand("SADD", [key, BenchMessage.singleToken(number)])
+        }
+    }
+
+    /// Devices with a channel each, whose pushes the simulator keeps.
+    func register(chatDevices count: Int) async throws {
+        try await sendPipelined(count) { number in
+            let key = BenchMessage.registrationKey(channel: BenchMessage.chatChannel(number))
+            return RedisCommand("SADD", [key, BenchMessage.chatToken(number)])
         }
     }
 

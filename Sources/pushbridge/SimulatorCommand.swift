@@ -17,6 +17,8 @@ enum SimulatorCommand: Command {
             ),
             Option("lean", nil, "answer at once with as little work as possible: nothing is checked, nothing is kept"),
             Option("record", nil, "with --lean: keep what was received, and check it, after all"),
+            Option("record-devices", "PREFIX", "keep only pushes to tokens that begin so"),
+            Option("rate", "NUMBER", "answer at most so many requests a second; the others wait for their turn"),
             Option("delay-ms", "NUMBER", "how far away it is: answers and credit are held back so long"),
             Option(
                 "window",
@@ -60,6 +62,8 @@ enum SimulatorCommand: Command {
         options.host = arguments["host"] ?? options.host
         options.isLean = arguments.has("lean")
         options.isRecording = !options.isLean || arguments.has("record")
+        options.recordedDevices = arguments["record-devices"]
+        options.answersPerSecond = try arguments.integer("rate", in: 1...10_000_000)
         options.distance = .milliseconds(try arguments.integer("delay-ms", in: 0...3_600_000) ?? 0)
         options.windowBytes = try arguments.integer("window", in: 65_535...1_000_000_000)
         options.streamLimit = try arguments.integer("streams", in: 0...1_000_000)
