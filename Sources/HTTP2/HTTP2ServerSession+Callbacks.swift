@@ -91,6 +91,8 @@ extension HTTP2ServerSession {
 
 extension HTTP2ServerSession {
     private func completed(_ streamID: Int32) {
+        // The library itself refuses them only once the GOAWAY is drained.
+        guard streamID <= goAwayLimit else { return }
         guard keepsRequests else {
             handler?.session(self, receivedOn: streamID)
             return

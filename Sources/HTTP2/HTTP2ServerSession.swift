@@ -26,7 +26,8 @@ package final class HTTP2ServerSession {
     package private(set) var announcedStreamLimit: UInt32?
 
     let core: SessionCore
-    private var goAwayLimit = Int32.max
+    /// The last stream that a GOAWAY, sent or about to be, leaves to be processed.
+    private(set) var goAwayLimit = Int32.max
     private var announcements = StreamLimitAnnouncements()
     var streams = ServerStreams()
     private let scratch = ServerScratch()
@@ -111,7 +112,7 @@ package final class HTTP2ServerSession {
 
     /// GOAWAY; no last stream given stands for the newest that has come.
     ///
-    /// The library refuses streams above it from then on. A repetition that would not lower the number is left out:
+    /// Streams above it are handed over no more, also those that come before the GOAWAY is drained. A repetition that would not lower the number is left out:
     /// it must not grow (RFC 9113 section 6.8).
     package func goAway(_ code: HTTP2ErrorCode, lastStreamID: Int32? = nil, debugData: [UInt8] = []) {
         let last = lastStreamID ?? core.lastReceivedStream

@@ -153,6 +153,24 @@ struct HTTP2SessionTests {
         #expect(pair.client?.isFinished == true)
     }
 
+    @Test("What comes before a GOAWAY is out, on a stream above its last one, is not handed over")
+    func goAwayOnItsWay() throws {
+        let pair = try MemoryPair()
+        defer { pair.close() }
+        try pair.pump()
+        #expect(pair.submit(pushRequest(), tag: 1))
+        try pair.pump()
+        #expect(pair.submit(pushRequest(), tag: 2))
+        pair.server?.goAway(.noError)
+        try pair.server?.receive(try pair.clientOutput())
+        try pair.pump()
+        #expect(pair.requests.map(\.streamID) == [1])
+        #expect(pair.failures == [2: .notProcessed(reason: "GOAWAY")])
+        try pair.server?.respond(1, status: 200)
+        try pair.pump()
+        #expect(pair.answers.keys.sorted() == [1])
+    }
+
     @Test("After a lost connection what was written in full is unanswered, the rest was not processed")
     func lostConnection() throws {
         let pair = try MemoryPair()
