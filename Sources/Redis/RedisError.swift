@@ -8,7 +8,7 @@ package enum RedisError: Error, Equatable, Sendable {
     case connection(TransportError)
     /// Redis refuses the user or the password: trying again is of no use before the settings are mended.
     case authentication(String)
-    /// There is no primary to talk to: the server is a replica, or no sentinel names one. It may be there a little later.
+    /// There is no primary at the moment: the server is a replica, or no sentinel names one.
     case noPrimary(String)
     /// An error reply: its first word, and the whole text.
     case server(code: String, message: String)
