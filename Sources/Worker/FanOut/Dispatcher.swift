@@ -110,13 +110,19 @@ package final class Dispatcher {
     }
 
     /// Drops an entry that is none of ours.
-    private func drop(_ entryID: [UInt8], of kind: EntryStream.Kind, because reason: String) {
+    private func drop(
+        _ entryID: [UInt8],
+        of kind: EntryStream.Kind,
+        because reason: String,
+        messageID: [UInt8]? = nil
+    ) {
         counters.malformedEntries += 1
         log.warning(
             "a queue entry cannot be served and was dropped",
             ["stream": kind.rawValue, "entry": String(decoding: entryID, as: UTF8.self), "reason": reason]
         )
-        queue.stream(kind).acknowledge(entryID)
+        guard let messageID else { return queue.stream(kind).acknowledge(entryID) }
+        queue.runs(kind).drop(entryID, messageID: messageID)
     }
 }
 
@@ -230,7 +236,7 @@ extension Dispatcher {
             guard let context, context.plan.targets.indices.contains(batch.part.target) else {
                 let reason =
                     context == nil ? "its message is not in the queue any more" : "its message has no such target"
-                return drop(entry.entryID, of: .batches, because: reason)
+                return drop(entry.entryID, of: .batches, because: reason, messageID: batch.messageID)
             }
             if !entry.isTakenOver { return start(batch, of: context, stored: StoredOutcomes()) }
             load(entry, messageID: batch.messageID, of: .batches) { [self] stored, _ in

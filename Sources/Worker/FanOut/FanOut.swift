@@ -214,7 +214,7 @@ extension FanOut {
             // Whether the page is a part is known to Redis only.
             walk.phase = .mustReload
             guard walk.isQuiet else { return }
-            loop.schedule(after: Self.refusalPause / 4) { [self] in step(walk) }
+            loop.schedule(after: Self.refusalPause) { [self] in step(walk) }
             log.debug("a page of a walk is added again", ["error": "\(error)"])
         case .done(let unfinished):
             walk.unfinishedParts = unfinished

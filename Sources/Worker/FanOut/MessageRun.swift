@@ -8,7 +8,8 @@ package protocol MessageRunOwner: AnyObject {
 
 /// One queue entry on its way in this worker: a message, or a part of one.
 ///
-/// It is finished when each of its targets is. Confined to the worker's loop. Held by its target runs, and so by the pushes that have no outcome yet.
+/// It is finished when each of its targets is. Confined to the worker's loop. Held by its target runs, and so by the
+/// pushes that have no outcome yet.
 package final class MessageRun {
     private enum Phase {
         case serving

@@ -145,6 +145,14 @@ package final class RunLedger {
         trace.completed(context.plan.targets[end.number], end.tally)
     }
 
+    /// Ends a part that cannot be served; what Redis knows of its message goes with the last one.
+    package func drop(_ entryID: [UInt8], messageID: [UInt8]) {
+        parts.finish(entryID, in: stream.kind, messageID: messageID, targets: []) { [self] answer in
+            guard case .unknown = answer else { return stream.release(entryID) }
+            loop.schedule(after: Self.retryPause) { [self] in drop(entryID, messageID: messageID) }
+        }
+    }
+
     // MARK: Dead letters
 
     /// Puts an entry aside that several workers died with.

@@ -8,7 +8,7 @@ package import Transport
 package final class MessageQueue {
     /// Entries asked for in one read.
     static let maximumMessagesPerRead = 100
-    static let maximumPartsPerRead = 8
+    static let maximumPartsPerRead = 4
 
     package let messages: EntryStream
     package let batches: EntryStream
