@@ -2,6 +2,9 @@ import Redis
 
 /// The scripts that keep, in one step each, what Redis knows of a message with parts.
 ///
+/// Each begins with a write that needs no memory, after which Redis lets it go on (Redis: EVAL, "out of memory"): a full
+/// Redis must let the queue be emptied, and what that takes is bounded.
+///
 /// The hash `P{queue}:run:<message>` has `parts`, the number of unfinished ones with the message's own entry, and for
 /// each target with parts `t<number>:` with `parts`, `walk` (`<cursor> <server's run id>` or `done`), `expected`,
 /// `excluded`, `unusable`, and the outcomes `sent`, `removed`, `errored`, `expired` of its finished parts.
@@ -25,11 +28,11 @@ enum PartScripts {
     static let addBatch = RedisScript(
         common + """
             if not owns(KEYS[4], ARGV[1], ARGV[2], ARGV[3]) then return 'lost' end
+            redis.call('XCLAIM', KEYS[4], ARGV[1], ARGV[2], 0, ARGV[3], 'RETRYCOUNT', 1, 'JUSTID')
             local target = 't' .. ARGV[4] .. ':'
             begin(KEYS[1], target)
             redis.call('HSET', KEYS[1], target .. 'walk', ARGV[5], target .. 'expected', ARGV[6],
               target .. 'excluded', ARGV[7], target .. 'unusable', ARGV[8])
-            redis.call('XCLAIM', KEYS[4], ARGV[1], ARGV[2], 0, ARGV[3], 'RETRYCOUNT', 1, 'JUSTID')
             if ARGV[5] == 'done' then redis.call('UNLINK', KEYS[2])
             elseif ARGV[9] ~= '' then redis.call('APPEND', KEYS[2], ARGV[9]) end
             if ARGV[10] ~= '' then
@@ -51,6 +54,7 @@ enum PartScripts {
             local stored = redis.call('GET', KEYS[4]) or ''
             if string.find(stored, ARGV[7], 1, true) then return 'ok' end
             local target = 't' .. ARGV[4] .. ':'
+            redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'JUSTID')
             begin(KEYS[2], target)
             redis.call('ZADD', KEYS[3], ARGV[5], ARGV[6])
             redis.call('HINCRBY', KEYS[2], 'parts', 1)
@@ -77,11 +81,11 @@ enum PartScripts {
             local first = string.find(member, ' ', 1, true)
             local second = first and string.find(member, ' ', first + 1, true)
             local third = second and string.find(member, ' ', second + 1, true)
+            redis.call('ZREM', KEYS[1], member)
             if third then
               redis.call('XADD', KEYS[2], '*', 'message', string.sub(member, first + 1, second - 1),
                 'target', string.sub(member, second + 1, third - 1), 'tokens', string.sub(member, third + 1))
             end
-            redis.call('ZREM', KEYS[1], member)
             released = released + 1
           end
         end
@@ -97,9 +101,9 @@ enum PartScripts {
     static let store = RedisScript(
         common + """
             if not owns(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) then return 'lost' end
+            redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'RETRYCOUNT', 1, 'JUSTID')
             redis.call('APPEND', KEYS[2], ARGV[4])
             redis.call('PEXPIRE', KEYS[2], ARGV[5])
-            redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'RETRYCOUNT', 1, 'JUSTID')
             return 'ok'
             """
     )
