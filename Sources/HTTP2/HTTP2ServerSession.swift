@@ -112,8 +112,8 @@ package final class HTTP2ServerSession {
 
     /// GOAWAY; no last stream given stands for the newest that has come.
     ///
-    /// Streams above it are handed over no more, also those that come before the GOAWAY is drained. A repetition that would not lower the number is left out:
-    /// it must not grow (RFC 9113 section 6.8).
+    /// Streams above it are handed over no more, also those that come before the GOAWAY is drained. A repetition that
+    /// would not lower the number is left out: it must not grow (RFC 9113 section 6.8).
     package func goAway(_ code: HTTP2ErrorCode, lastStreamID: Int32? = nil, debugData: [UInt8] = []) {
         let last = lastStreamID ?? core.lastReceivedStream
         guard last < goAwayLimit else { return }
