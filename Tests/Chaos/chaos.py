@@ -73,7 +73,7 @@ class Run:
         self.channels = load.make_channels(random.Random(options.seed), 40, 2, options.devices)
         self.collector = load.Collector(self.provider)
         self.publisher = load.Publisher(self.redis.socket, self.channels, options)
-        self.started += [self.workers, self.publisher]
+        self.started += [self.workers, self.publisher, cluster.Pulse(self.provider, self.history)]
 
     def say(self, text):
         self.log.write(f"{time.time():.3f} {text}\n")
@@ -105,12 +105,15 @@ class Run:
             self.on_redis(fault)
         else:
             times = self.history.goaways if kind == "goaway" else self.history.drops
-            self.say(kind)
-            times.append(time.time())
+            begin = time.time()
             self.provider.control("POST", f"/connections/{kind}", b"")
+            times.append((begin, time.time()))
+            self.say(f"{kind}, done within {times[-1][1] - begin:.3f}")
 
     def on_worker(self, fault):
         names = self.workers.alive() if fault.kind == "kill" else self.workers.running()
+        if fault.kind == "terminate":
+            names = list(filter(self.workers.has_begun, names))
         if not names:
             return self.say(f"{fault.kind}: nobody is there")
         name = names[fault.choice % len(names)]
@@ -238,6 +241,8 @@ def report(run, verdict, duration):
     options = run.options
     print(f"chaos: seed {options.seed}, {sum(run.done.values())} faults, {options.replicas} replicas, {duration:.0f} s")
     print(f"  faults: {faults}")
+    slowest = max((seconds for _, seconds in run.history.pulses), default=0)
+    print(f"  the machine: the simulator took at most {slowest:.2f} s for a trifle")
     print(f"  workers started: {len(run.workers.children)}; most memory of one: {run.peak} MB")
     print(f"  messages: {verdict.messages} published, {verdict.counted} of them must arrive")
     print(f"  pushes: {verdict.pushes} due, {verdict.received} requests came")

@@ -1,11 +1,11 @@
 """The processes of a run: redis-server with its append-only file, the simulator, the workers; and what is done to them."""
 
 import collections
+import re
 import signal
 import sys
 import threading
 import time
-import urllib.request
 from pathlib import Path
 
 import redis
@@ -19,6 +19,8 @@ from support import PROGRAM, Child, Simulator, eventually  # noqa: E402
 from history import Life, Outage  # noqa: E402
 
 QUEUE = "push:{queue}:"
+# In the body for APNs: once in each message.
+NUMBER = re.compile(rb'"n":([0-9]+)')
 
 
 def spelling(number):
@@ -86,6 +88,7 @@ class Redis:
         self.child.process.kill()
         self.child.process.wait(10)
         cut = self.cut_back(outage.begin - lost) if lost is not None else 0
+        outage.survivors = self.survivors()
         time.sleep(away)
         self.start()
         outage.end = time.time()
@@ -100,6 +103,13 @@ class Redis:
         with path.open("r+b") as file:
             file.truncate(before[-1])
         return gone
+
+    def survivors(self):
+        """How often each number was added to the inbox, as far as the end of the file tells."""
+        path = self.written()
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - (16 << 20)))
+            return dict(collections.Counter(int(number) for number in NUMBER.findall(file.read())))
 
     def stand_still(self, seconds):
         outage = Outage(time.time())
@@ -125,15 +135,35 @@ class Provider:
         self.child.until("ready", 20)
         self.simulator = Simulator(place)
         self.environment = self.simulator.environment
+        self.control = self.simulator.control
         self.control("POST", "/script", rules.encode())
-
-    def control(self, method, path, body=None):
-        request = urllib.request.Request(self.environment["SIMULATOR_CONTROL_URL"] + path, data=body, method=method)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return answer.read()
 
     def stop(self):
         self.child.stop(10)
+
+
+class Pulse:
+    """How long the simulator takes to say anything: the measure of a busy machine."""
+
+    def __init__(self, provider, history):
+        self.provider = provider
+        self.history = history
+        self.is_ended = threading.Event()
+        self.thread = threading.Thread(target=self.measure, daemon=True)
+        self.thread.start()
+
+    def measure(self):
+        while not self.is_ended.wait(0.1):
+            begin = time.time()
+            try:
+                self.provider.control("GET", "/stats")
+            except OSError:
+                continue
+            self.history.pulses.append((begin, time.time() - begin))
+
+    def stop(self):
+        self.is_ended.set()
+        self.thread.join(60)
 
 
 class Workers:
@@ -174,6 +204,10 @@ class Workers:
     def running(self):
         """Those of `alive` that do not stand still."""
         return [name for name in self.alive() if not self.is_stopped(name)]
+
+    def has_begun(self, name):
+        """Whether it has said something: before that a process does not yet know what to do with SIGTERM."""
+        return self.children[name].output.stat().st_size > 0
 
     def is_stopped(self, name):
         stops = self.history.lives[name].stops

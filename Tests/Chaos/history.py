@@ -27,6 +27,8 @@ class Outage:
     begin: float
     end: float | None = None
     lost: float | None = None
+    # Of a crash: how often the append-only file still has an XADD with each number.
+    survivors: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -35,9 +37,11 @@ class History:
     outages: list = field(default_factory=list)
     # Times at which connections to Redis were cut by CLIENT KILL.
     cuts: list = field(default_factory=list)
-    # Times at which the providers closed all connections without a word.
+    # Pairs of (begin, end): within it the providers closed all connections without a word.
     drops: list = field(default_factory=list)
     goaways: list = field(default_factory=list)
+    # Pairs of (time, seconds): how long the simulator took then to answer a trifle.
+    pulses: list = field(default_factory=list)
 
     def crashes(self):
         return [outage for outage in self.outages if outage.lost is not None]

@@ -1,5 +1,6 @@
 """The judge: compares what was published with what the simulator received. No I/O; docs/chaos.md explains its rules."""
 
+import bisect
 import collections
 from dataclasses import dataclass, field
 
@@ -10,22 +11,19 @@ EVER = float("inf")
 class Limits:
     """Seconds; what a worker promises, and what a busy machine adds to it."""
 
-    # Outcomes are stored at least so often, answers come so much later than requests, and a busy machine adds so much.
+    # Outcomes are stored at least so often, answers come so much later than requests, and a busy machine adds so much
+    # (and twice what a trifle took the simulator then).
     stored: float = 0.1
     answer: float = 0.02
     slack: float = 0.5
     # After Redis is back, or a connection to it was cut, a worker is back after so long.
     recovery: float = 2.5
-    # Writes that Redis with `everysec` may lose beyond what the harness has cut off itself.
-    unsynced: float = 0.2
+    # Redis with `everysec` may lose what was written in so many seconds before it died.
+    unsynced: float = 2.0
     # A message heard by a worker that runs on for so long is written by it at the latest then (5 s and a beat).
     memory: float = 6.5
     # How long Redis may count a subscriber whose process is dead.
     undead: float = 0.3
-
-    @property
-    def in_flight(self):
-        return self.stored + self.answer + self.slack
 
 
 @dataclass(frozen=True)
@@ -88,16 +86,28 @@ class Judge:
         self.history = history
         self.limits = limits
         self.crashes = history.crashes()
+        self.pulses = sorted(history.pulses)
+
+    def slack(self, time):
+        """What the machine added around that time: twice the longest that the simulator took to say anything."""
+        first = bisect.bisect_left(self.pulses, (time - 30,))
+        last = bisect.bisect_right(self.pulses, (time + 1.5,))
+        lags = [seconds for begin, seconds in self.pulses[first:last] if begin + seconds >= time - 0.5]
+        return self.limits.slack + 2 * max(lags, default=0)
+
+    def in_flight(self, time):
+        """How long before that time a push may have been received whose outcome is not stored."""
+        return self.limits.stored + self.limits.answer + self.slack(time)
 
     # Which publications count.
 
-    def is_certain(self, publication):
-        """Whether its pushes must arrive."""
+    def is_certain(self, publication, rank=0):
+        """Whether its pushes must arrive; `rank` equal ones were published before it."""
         if publication.receivers is None:
             return False
         if publication.is_xadd:
-            return not any(crash.begin - crash.lost - self.limits.unsynced <= publication.end <= crash.begin
-                           for crash in self.crashes)
+            return all(crash.survivors.get(publication.number, 0) > rank for crash in self.crashes
+                       if crash.begin - self.limits.unsynced - 1 <= publication.end <= crash.begin)
         return self.is_heard_and_kept(publication)
 
     def is_heard_and_kept(self, publication):
@@ -105,7 +115,7 @@ class Judge:
         near = 0.1
         if any(publication.begin - near <= cut <= publication.end + near for cut in self.history.cuts):
             return False
-        if any(outage.begin - self.limits.unsynced <= publication.end and publication.begin <= (outage.end or EVER)
+        if any(outage.begin - 2 * near <= publication.end and publication.begin <= (outage.end or EVER)
                for outage in self.history.outages):
             return False
         doubtful = sum(self.may_hear(life, publication) and not self.keeps(life, publication)
@@ -139,37 +149,40 @@ class Judge:
 
     def unsaved_since(self, time):
         """Pushes that were sent before this are stored in Redis at `time`, whoever sent them."""
-        since = time - self.limits.in_flight
+        since = time - self.in_flight(time)
         troubles = [(outage.begin, (outage.end or EVER) + self.limits.recovery) for outage in self.history.outages]
         troubles += [(cut, cut + self.limits.recovery) for cut in self.history.cuts]
         for begin, end in sorted(troubles, reverse=True):
             if begin <= time and since <= end:
-                since = min(since, begin - self.limits.in_flight)
+                since = min(since, begin - self.in_flight(begin))
         return since
 
     def excuse(self, first, second):
         """The fault that allows `second` after `first`, both the same push; None: there is none."""
         life = self.history.lives.get(first.sender)
-        late = self.limits.slack
-        if life and life.killed is not None and self.unsaved_since(life.killed) <= first.time <= life.killed + late:
+        if life and life.killed is not None and self.is_under_way(first, life.killed):
             return "killed"
         for begin, end in life.stops if life else []:
-            if self.unsaved_since(begin) <= first.time <= begin + late:
+            if self.is_under_way(first, begin):
                 return "stopped"
-        for drop in self.history.drops:
-            if drop - self.limits.answer - late <= first.time <= drop + late:
+        for begin, end in self.history.drops:
+            if begin - self.limits.answer - self.slack(begin) <= first.time <= end:
                 return "dropped by the provider"
         for crash in self.crashes:
-            since = crash.begin - crash.lost - self.limits.in_flight
+            since = crash.begin - crash.lost - self.in_flight(crash.begin)
             if since <= first.time <= (crash.end or EVER) + self.limits.recovery:
                 return "Redis crashed"
         return self.late_output(first, second)
+
+    def is_under_way(self, push, end):
+        """Whether a worker whose last moment that was may have sent it without storing its outcome."""
+        return self.unsaved_since(end) <= push.time <= end + self.slack(end)
 
     def late_output(self, first, second):
         """What a stopped process had handed to its connection leaves when it goes on, though others have sent it."""
         life = self.history.lives.get(second.sender)
         for begin, end in life.stops if life and second.sender != first.sender else []:
-            if end is not None and begin <= first.time and end <= second.time <= end + self.limits.slack:
+            if end is not None and begin <= first.time and end <= second.time <= end + self.slack(end):
                 return "late output of a stopped worker"
         return None
 
@@ -177,7 +190,7 @@ class Judge:
         """Whether anything happened from shortly before the first to the second that could explain it to a doubter."""
         begin, end = first.time - 5, second.time
         life = self.history.lives.get(first.sender)
-        times = [crash.begin for crash in self.crashes] + self.history.drops
+        times = [crash.begin for crash in self.crashes] + [begin for begin, _ in self.history.drops]
         if life:
             times += [life.killed] if life.killed is not None else []
             times += [begin for begin, _ in life.stops]
@@ -193,7 +206,7 @@ class Judge:
             messages[publication.number].append(publication)
         pushes = self.sort(receptions, messages, channels, verdict, retried)
         for number, copies in messages.items():
-            certain = sum(self.is_certain(copy) for copy in copies)
+            certain = sum(self.is_certain(copy, rank) for rank, copy in enumerate(copies))
             verdict.counted += certain
             for place, device in channels[copies[0].channel]:
                 found = pushes.get((number, place, device), [])

@@ -95,8 +95,11 @@ class Counting(Case):
     def test_an_entry_that_redis_may_have_lost_may_be_lost(self):
         self.history.outages.append(Outage(100.5, 101.5, 1.0))
         self.check([published(is_xadd=True)], [])
-        self.check([published(is_xadd=True, at=99.0)], [], lost=1)
+        self.check([published(is_xadd=True, at=97.0)], [], lost=1)
         self.check([published()], [], lost=1)
+        self.history.outages[0].survivors[1] = 1
+        self.check([published(is_xadd=True)], [], lost=1)
+        self.check([published(is_xadd=True), published(is_xadd=True)], [], lost=1)
 
     def test_messages_while_redis_goes_or_while_connections_are_cut_may_be_lost(self):
         self.history.outages.append(Outage(100.1, 101.0, 1.0))
@@ -130,11 +133,20 @@ class Repeats(Case):
         self.check([published(at=90)], [came(98), came(105.5, "two")], beyond=1)
 
     def test_what_a_provider_dropped_is_sent_again(self):
-        self.history.drops.append(100.2)
+        self.history.drops.append((100.2, 100.2))
         self.check([published()], [came(100.1), came(100.4)], {"dropped by the provider": 1})
         self.check([published(at=98)], [came(98.1), came(100.4)], beyond=1)
-        self.history.goaways.append(200)
+        self.history.goaways.append((200, 200))
         self.check([published(at=199)], [came(199.9), came(200.1)], calm=1)
+
+    def test_a_busy_machine_has_more_time(self):
+        self.one.killed = self.one.ended = 100.3
+        pushes = [came(99.4), came(106, "two")]
+        self.check([published(at=99)], pushes, beyond=1)
+        self.history.pulses.append((99.9, 0.05))
+        self.check([published(at=99)], pushes, beyond=1)
+        self.history.pulses.append((100.0, 0.3))
+        self.check([published(at=99)], pushes, {"killed": 1})
 
     def test_redis_may_forget_its_last_second(self):
         self.history.outages.append(Outage(101, 102, 1.0))
