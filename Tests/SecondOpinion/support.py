@@ -134,8 +134,13 @@ class Simulator:
 
     def received(self):
         """The pushes that arrived, oldest first."""
-        with urllib.request.urlopen(self.environment["SIMULATOR_CONTROL_URL"] + "/received", timeout=10) as answer:
-            return [json.loads(line) for line in answer.read().decode().split("\n") if line]
+        return [json.loads(line) for line in self.control("GET", "/received").decode().split("\n") if line]
+
+    def control(self, method, path, body=None):
+        """One call of its control interface; gives the answer's body."""
+        request = urllib.request.Request(self.environment["SIMULATOR_CONTROL_URL"] + path, data=body, method=method)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read()
 
 
 def redis_client(path, **options):
