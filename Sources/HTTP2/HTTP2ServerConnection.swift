@@ -66,6 +66,9 @@ package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSession
         planFlush()
     }
 
+    /// What the client's certificate says; nil when it showed none, and before the connection stands.
+    package var peerCertificate: CertificateFacts? { stream.peerCertificate }
+
     /// Streams whose request has begun and whose answer is not out.
     package var openCount: Int { session?.openCount ?? 0 }
     /// The limit that the peer was told last; to enforce it is the owner's.

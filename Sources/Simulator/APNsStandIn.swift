@@ -4,8 +4,8 @@ import Transport
 
 /// Stands in for APNs in one environment.
 ///
-/// A connection starts with one stream and gets ``streamLimit`` after the first request with a good token (Apple:
-/// Sending notification requests to APNs). Confined to the simulator's loop.
+/// A connection starts with one stream and gets ``streamLimit`` after the first request with a good token, or at once
+/// when it has shown a certificate (Apple: Sending notification requests to APNs). Confined to the simulator's loop.
 final class APNsStandIn: StandInService {
     /// Seen from the real service since 2019.
     static let streamLimit: UInt32 = 1000
@@ -38,6 +38,11 @@ final class APNsStandIn: StandInService {
         return answer
     }
 
+    func opened(_ connection: StandInConnection) {
+        // The handshake has shown who it is; only tokens have to be proven by a request.
+        if connection.certificate != nil { connection.raiseStreamLimit(to: Self.streamLimit) }
+    }
+
     func tooManyStreams(_ connection: StandInConnection, streamID: Int32) {
         connection.reset(streamID, .refusedStream)
     }
@@ -49,7 +54,14 @@ final class APNsStandIn: StandInService {
         _ connection: StandInConnection
     ) -> StandInAnswer {
         var answer: StandInAnswer
-        if let refusal = check.refusal(of: request, now: now, memory: &connection.tokenMemory) {
+        let refusal = check.refusal(
+            of: request,
+            now: now,
+            environment: environment,
+            certificate: connection.certificate,
+            memory: &connection.tokenMemory
+        )
+        if let refusal {
             answer = StandInAnswer(refusal)
         } else if let scripted = state.script.answer(gateway: name, device: device) {
             answer = Self.answer(scripted, now: now)

@@ -31,18 +31,17 @@ package final class Simulator {
         state = StandInState(options)
         tokenService = TokenStandIn(state: state)
         let tls = try Self.tls(options, credentials)
-        let check = APNsCheck(
-            tokens: APNsTokenCheck(
-                key: credentials.apnsKey,
-                keyID: credentials.apnsKeyID,
-                teamID: credentials.apnsTeamID
-            )
+        let clients = TLSServerContext.Clients(
+            authorityPEM: credentials.authority.certificatePEM,
+            isDemanded: options.demandsCertificate
         )
+        let apnsTLS = options.isLean ? tls : try Self.tls(options, credentials, clients: clients)
+        let check = APNsCheck(tokens: APNsTokenCheck(keys: credentials.tokenKeys))
         let production = APNsStandIn(environment: "production", check: check, state: state)
         let development = APNsStandIn(environment: "development", check: check, state: state)
         let fcm = FCMStandIn(projectID: credentials.projectID, tokens: tokenService, state: state)
-        try listen(production, options.ports.apnsProduction, tls, isLean: options.isLean)
-        try listen(development, options.ports.apnsDevelopment, tls, isLean: options.isLean)
+        try listen(production, options.ports.apnsProduction, apnsTLS, isLean: options.isLean)
+        try listen(development, options.ports.apnsDevelopment, apnsTLS, isLean: options.isLean)
         try listen(fcm, options.ports.fcm, tls, isLean: options.isLean)
         try listen(tokenService, options.ports.token, tls, isLean: false)
         tokenService.check = TokenEndpointCheck(
@@ -85,11 +84,19 @@ package final class Simulator {
         for connection in state.connections { connection.setStreamLimit(limit) }
     }
 
-    private static func tls(_ options: SimulatorOptions, _ credentials: SimulatorCredentials) throws -> TLSServerContext
-    {
+    private static func tls(
+        _ options: SimulatorOptions,
+        _ credentials: SimulatorCredentials,
+        clients: TLSServerContext.Clients? = nil
+    ) throws -> TLSServerContext {
         let names = options.host == "localhost" ? [] : [options.host]
         let key = try credentials.authority.issue(hosts: ["localhost", "127.0.0.1", "::1"] + names)
-        return try TLSServerContext(certificateChainPEM: key.chainPEM, keyPEM: key.keyPEM, alpn: ["h2"])
+        return try TLSServerContext(
+            certificateChainPEM: key.chainPEM,
+            keyPEM: key.keyPEM,
+            alpn: ["h2"],
+            clients: clients
+        )
     }
 
     private func listen(

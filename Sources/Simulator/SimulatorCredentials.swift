@@ -8,6 +8,8 @@ package struct SimulatorCredentials: Sendable {
     package let apnsKey: SigningKey
     package let apnsKeyID: String
     package let apnsTeamID: String
+    /// Further keys of teams.
+    package var otherKeys: [APNsTokenCheck.Key] = []
     package let serviceAccountKey: SigningKey
     package let projectID: String
 
@@ -20,6 +22,26 @@ package struct SimulatorCredentials: Sendable {
         apnsTeamID = "SIMTEAM001"
         serviceAccountKey = try SigningKey.generate(.rs256)
         self.projectID = projectID
+    }
+
+    /// All keys whose tokens are good.
+    var tokenKeys: [APNsTokenCheck.Key] {
+        [APNsTokenCheck.Key(key: apnsKey, keyID: apnsKeyID, teamID: apnsTeamID)] + otherKeys
+    }
+
+    /// A certificate for topics, as Apple makes them: with one topic it stands in the subject alone.
+    package func certificate(
+        topics: [String],
+        secondsFromNow validity: ClosedRange<Int> = -3600...31_536_000,
+        others: [(number: String, value: [UInt8])] = []
+    ) throws(TransportError) -> CertifiedKey {
+        let list = (number: APNsCertificateCheck.topicExtension, value: APNsCertificateCheck.topicList(topics))
+        return try authority.issue(
+            hosts: ["Apple Push Services: \(topics.first ?? "")"],
+            secondsFromNow: validity,
+            userID: topics.first,
+            others: (topics.count > 1 ? [list] : []) + others
+        )
     }
 
     /// The service account's JSON, as Google's console gives it.

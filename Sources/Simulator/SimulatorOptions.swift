@@ -18,6 +18,8 @@ package struct SimulatorOptions: Sendable {
     package var windowBytes: Int?
     /// The streams of a connection; nil: as the provider has it, or 1000 if lean.
     package var streamLimit: Int?
+    /// Whether the stand-ins for APNs refuse connections without a certificate; those that come are always verified.
+    package var demandsCertificate = false
     package var script = Script()
     package var ports = Ports()
 

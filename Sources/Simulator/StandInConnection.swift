@@ -7,6 +7,8 @@ import Transport
 final class StandInConnection {
     /// What the connection has seen of APNs' provider tokens.
     var tokenMemory = APNsTokenCheck.Memory()
+    /// What its client's certificate says; nil without one.
+    let certificate: APNsCertificateCheck?
 
     /// It holds this object too, and lets go of it at its end.
     private let connection: HTTP2ServerConnection
@@ -20,6 +22,7 @@ final class StandInConnection {
         self.connection = connection
         self.loop = loop
         self.isLimitFixed = isLimitFixed
+        certificate = connection.peerCertificate.map { APNsCertificateCheck($0) }
     }
 
     /// Whether a stream is above what a GOAWAY has said to be the last: it gets no answer, and nothing notes it.

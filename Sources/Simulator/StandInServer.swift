@@ -58,6 +58,7 @@ final class StandInServer: HTTP2ServerConnectionHandler {
         let remembered = StandInConnection(connection, loop: loop, isLimitFixed: state.options.streamLimit != nil)
         connection.companion = remembered
         state.opened(remembered)
+        service.opened(remembered)
     }
 
     func connection(_ connection: HTTP2ServerConnection, receivedOn streamID: Int32) {

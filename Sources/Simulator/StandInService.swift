@@ -9,10 +9,16 @@ protocol StandInService: AnyObject {
     var name: String { get }
     /// Streams that a new connection may have open.
     var initialStreamLimit: UInt32 { get }
+    /// A connection stands.
+    func opened(_ connection: StandInConnection)
     /// What to do with a request.
     func answer(_ request: ReceivedRequest, on connection: StandInConnection) -> StandInAnswer
     /// A request came on a stream more than was allowed.
     func tooManyStreams(_ connection: StandInConnection, streamID: Int32)
+}
+
+extension StandInService {
+    func opened(_ connection: StandInConnection) {}
 }
 
 /// What all services of a simulator share.

@@ -22,8 +22,9 @@ package struct CertificateAuthority: Sendable {
 
     /// A certificate for a server with these names or IP addresses, which may also be shown by a client.
     ///
-    /// `secondsFromNow` is the time of its validity: a range that lies in the past makes an expired one. `userID` is the
-    /// attribute UID of its subject; `others` are further extensions, their numbers and DER values.
+    /// `secondsFromNow` is the time of its validity: a range that lies in the past makes an expired one.
+    ///
+    /// `userID` is the attribute UID of its subject; `others` are further extensions, their numbers and DER values.
     package func issue(
         hosts: [String],
         secondsFromNow validity: ClosedRange<Int> = -3600...31_536_000,

@@ -26,6 +26,12 @@ enum SimulatorCommand: Command {
                 "send window of its connections; default: 65535, with --lean one that never fills"
             ),
             Option("streams", "NUMBER", "streams of a connection; default: as the provider has it, with --lean 1000"),
+            Option(
+                "certificate-topics",
+                "TOPICS",
+                "topics of certificate.pem, with commas between; default: com.example.app and its .voip"
+            ),
+            Option("demand-certificate", nil, "APNs takes no connection without a certificate"),
             Option("script", "FILE", "answers by rules: a JSON array, as for POST /script"),
             Option("apns-production-port", "PORT", "default: any free port; so for the others"),
             Option("apns-development-port", "PORT", "stand-in for APNs, development"),
@@ -34,7 +40,8 @@ enum SimulatorCommand: Command {
             Option("control-port", "PORT", "control interface"),
         ],
         notes: [
-            "simulator.env holds the settings that lead a worker here. The control interface is plain HTTP: "
+            "simulator.env holds the settings that lead a worker here; certificate.pem is a client certificate with its "
+                + "key that its APNs takes (PUSHBRIDGE_APNS_CERTIFICATE_FILE). The control interface is plain HTTP: "
                 + "GET /received (JSON lines; ?from=N leaves out the first N), GET /stats, POST /reset, POST /script, POST /connections/drop, "
                 + "POST /connections/goaway, POST /connections/streams?limit=N.",
             "A rule of a script has any of gateway, device, share, share_of_devices, times; and status, reason, "
@@ -48,7 +55,9 @@ enum SimulatorCommand: Command {
         Signals.block()
         let loop = try EventLoop()
         let simulator = try Simulator(options: options, credentials: SimulatorCredentials(), on: loop)
-        try SimulatorFiles(folder: folder).write(simulator)
+        let topics = invocation.arguments["certificate-topics"] ?? "com.example.app,com.example.app.voip"
+        try SimulatorFiles(folder: folder, certificateTopics: topics.split(separator: ",").map(String.init))
+            .write(simulator)
         let signals = try Signals(on: loop) { _ in loop.stop() }
         StandardStream.output.write("ready: settings for a worker are in \(folder)/simulator.env\n")
         StandardStream.output.write("control interface: \(simulator.controlURL)\n")
@@ -67,6 +76,7 @@ enum SimulatorCommand: Command {
         options.distance = .milliseconds(try arguments.integer("delay-ms", in: 0...3_600_000) ?? 0)
         options.windowBytes = try arguments.integer("window", in: 65_535...1_000_000_000)
         options.streamLimit = try arguments.integer("streams", in: 0...1_000_000)
+        options.demandsCertificate = arguments.has("demand-certificate")
         if let path = arguments["script"] { options.script = try Script(try File.read(path)) }
         options.ports.apnsProduction = try port(arguments, "apns-production-port")
         options.ports.apnsDevelopment = try port(arguments, "apns-development-port")
@@ -84,6 +94,7 @@ enum SimulatorCommand: Command {
 /// The files that a simulator leaves for its clients.
 private struct SimulatorFiles {
     let folder: String
+    let certificateTopics: [String]
 
     func write(_ simulator: Simulator) throws {
         let credentials = simulator.credentials
@@ -92,6 +103,8 @@ private struct SimulatorFiles {
         let authority = "\(folder)/ca.pem"
         try File.write(credentials.authority.certificatePEM, to: authority, mode: 0o644)
         try File.write(try credentials.apnsKey.privatePEM(), to: key)
+        let certificate = try credentials.certificate(topics: certificateTopics)
+        try File.write(certificate.chainPEM + certificate.keyPEM, to: "\(folder)/certificate.pem")
         try File.write(try credentials.serviceAccountJSON(tokenURL: simulator.tokenURL), to: account)
         let settings = [
             ("PUSHBRIDGE_APNS_PRODUCTION_URL", simulator.apnsProductionURL),

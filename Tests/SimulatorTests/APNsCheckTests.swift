@@ -1,5 +1,6 @@
 import Encoding
 import Testing
+import Transport
 
 @testable import Simulator
 
@@ -118,5 +119,89 @@ struct APNsCheckTests {
         #expect(check.refusal(of: first, now: now, memory: &memory) == nil)
         let late = try request(changing: ["authorization": try bearer(issuedAt: now + 1)])
         #expect(check.refusal(of: late, now: now + 1, memory: &memory) == nil)
+    }
+
+    // MARK: Certificates and several keys
+
+    private func certificate(_ topics: [String], _ numbers: [String] = []) throws -> APNsCertificateCheck {
+        let others = numbers.map { (number: $0, value: [UInt8(0x05), 0x00]) }
+        return APNsCertificateCheck(try SimulatorCredentials().certificate(topics: topics, others: others).facts())
+    }
+
+    @Test(
+        "A certificate needs no token, and is good for its topics and environment",
+        arguments: [
+            ("com.a", "alert", "production", nil), ("com.a.voip", "voip", "development", nil),
+            ("com.b", "alert", "production", "TopicDisallowed"),
+            ("com.a.complication", "complication", "production", "TopicDisallowed"),
+            (nil, "alert", "production", "MissingTopic"),
+        ] as [(String?, String, String, String?)]
+    )
+    func certificates(topic: String?, type: String, environment: String, reason: String?) throws {
+        let headers = [("apns-topic", topic), ("apns-push-type", type), ("authorization", "bearer nonsense")]
+        let request = ReceivedRequest(
+            method: "POST",
+            path: "/3/device/ab12",
+            headers: headers.compactMap { name, value in value.map { (name: name, value: $0) } },
+            body: Array("{}".utf8)
+        )
+        var memory = APNsTokenCheck.Memory()
+        let refusal = check.refusal(
+            of: request,
+            now: now,
+            environment: environment,
+            certificate: try certificate(["com.a", "com.a.voip"]),
+            memory: &memory
+        )
+        #expect(refusal?.reason == reason)
+    }
+
+    @Test("A certificate for one topic needs none in the request, and one for development is for that alone")
+    func singleTopic() throws {
+        let certificate = try certificate(["com.a"], ["1.2.840.113635.100.6.3.1"])
+        let request = ReceivedRequest(method: "POST", path: "/3/device/ab12", headers: [], body: Array("{}".utf8))
+        var memory = APNsTokenCheck.Memory()
+        for (environment, reason) in [("development", nil), ("production", "BadCertificateEnvironment")] {
+            let refusal = check.refusal(
+                of: request,
+                now: now,
+                environment: environment,
+                certificate: certificate,
+                memory: &memory
+            )
+            #expect(refusal?.reason == reason)
+        }
+    }
+
+    @Test("A connection belongs to the first key that was used on it, and a key to its environment")
+    func severalKeys() throws {
+        let keys = try ["KEYAAAAAAA", "KEYBBBBBBB"].map { name in
+            APNsTokenCheck.Key(
+                key: try SigningKey.generate(.es256),
+                keyID: name,
+                teamID: "TEAM123456",
+                environments: name == "KEYAAAAAAA" ? [] : ["production"]
+            )
+        }
+        let check = APNsTokenCheck(keys: keys)
+        func header(_ key: APNsTokenCheck.Key) throws -> String {
+            let token = try SignedToken.make(keyID: key.keyID, key: key.key) {
+                $0.key("iss")
+                $0.string(key.teamID)
+                $0.key("iat")
+                $0.integer(now)
+            }
+            return "bearer " + String(decoding: token, as: UTF8.self)
+        }
+        var memory = APNsTokenCheck.Memory()
+        func reason(_ key: Int, _ environment: String) throws -> String? {
+            let header = try header(keys[key])
+            return check.refusal(ofAuthorization: header, now: now, environment: environment, memory: &memory)?.reason
+        }
+        #expect(try reason(0, "production") == nil)
+        #expect(try reason(1, "production") == "UnrelatedKeyIdInToken")
+        memory = APNsTokenCheck.Memory()
+        #expect(try reason(1, "development") == "BadEnvironmentKeyInToken")
+        #expect(try reason(1, "production") == nil)
     }
 }

@@ -67,6 +67,12 @@ enum ProviderProperties {
                 return "a strange refusal"
             }
         }
+        guard APNsTopicList.read(bytes).allSatisfy(APNsTopicList.isTopic) else { return "a topic that cannot be one" }
+        do {
+            _ = try APNsCertificate(bytes, password: nil)
+        } catch {
+            if error.description.utf8.count > 600 { return "a long sentence on a certificate" }
+        }
         if let token = SignedToken(bytes), !token.claims.root.isObject { return "claims that are no object" }
         let text = String(decoding: bytes, as: UTF8.self)
         if let url = ProviderURL(text), ProviderURL(url.description) != url { return "an address does not read back" }

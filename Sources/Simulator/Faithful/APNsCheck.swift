@@ -12,16 +12,26 @@ package struct APNsCheck: Sendable {
 
     /// The reason why a request is refused; nil when it is accepted.
     ///
-    /// `now` is in unix seconds.
+    /// `now` is in unix seconds. A connection with a certificate needs no token, and none is looked at.
     package func refusal(
         of request: ReceivedRequest,
         now: Int64,
+        environment: String = "production",
+        certificate: APNsCertificateCheck? = nil,
         memory: inout APNsTokenCheck.Memory
     ) -> APNsRefusal? {
         if let refusal = Self.target(request) { return refusal }
-        let authorization = request.header("authorization")
-        if let refusal = tokens.refusal(ofAuthorization: authorization, now: now, memory: &memory) { return refusal }
-        return Self.headers(request)
+        if let certificate {
+            if let refusal = certificate.refusal(of: request, environment: environment) { return refusal }
+        } else if let refusal = tokens.refusal(
+            ofAuthorization: request.header("authorization"),
+            now: now,
+            environment: environment,
+            memory: &memory
+        ) {
+            return refusal
+        }
+        return Self.headers(request, isTopicNeeded: certificate == nil)
     }
 
     private static func target(_ request: ReceivedRequest) -> APNsRefusal? {
@@ -34,16 +44,19 @@ package struct APNsCheck: Sendable {
         return nil
     }
 
-    private static func headers(_ request: ReceivedRequest) -> APNsRefusal? {
+    private static func headers(_ request: ReceivedRequest, isTopicNeeded: Bool) -> APNsRefusal? {
         let single = [
             "apns-topic", "apns-push-type", "apns-priority", "apns-expiration", "apns-id", "apns-collapse-id",
             "authorization",
         ]
         if single.contains(where: request.repeats) { return .duplicateHeaders }
         guard let type = APNsPushType.named(request.header("apns-push-type")) else { return .invalidPushType }
-        guard let topic = request.header("apns-topic"), !topic.isEmpty else { return .missingTopic }
-        guard topic.utf8.allSatisfy(isTopicByte) else { return .badTopic }
-        guard topic.hasSuffix(type.topicSuffix), topic != type.topicSuffix else { return .topicDisallowed }
+        if let topic = request.header("apns-topic"), !topic.isEmpty {
+            guard topic.utf8.allSatisfy(isTopicByte) else { return .badTopic }
+            guard topic.hasSuffix(type.topicSuffix), topic != type.topicSuffix else { return .topicDisallowed }
+        } else if isTopicNeeded {
+            return .missingTopic
+        }
         if let priority = request.header("apns-priority") {
             guard type.priorities.contains(priority) else { return .badPriority }
         } else if type.name == "background" {

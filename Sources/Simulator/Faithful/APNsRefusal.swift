@@ -26,6 +26,10 @@ package struct APNsRefusal: Equatable, Sendable {
     static let missingProviderToken = APNsRefusal(403, "MissingProviderToken")
     static let invalidProviderToken = APNsRefusal(403, "InvalidProviderToken")
     static let expiredProviderToken = APNsRefusal(403, "ExpiredProviderToken")
+    static let unrelatedKeyIDInToken = APNsRefusal(403, "UnrelatedKeyIdInToken")
+    /// As it is on the wire; Apple's page has another spelling.
+    static let badEnvironmentKeyInToken = APNsRefusal(403, "BadEnvironmentKeyInToken")
+    static let badCertificateEnvironment = APNsRefusal(403, "BadCertificateEnvironment")
     static let tooManyProviderTokenUpdates = APNsRefusal(429, "TooManyProviderTokenUpdates")
     static let missingTopic = APNsRefusal(400, "MissingTopic")
     static let badTopic = APNsRefusal(400, "BadTopic")

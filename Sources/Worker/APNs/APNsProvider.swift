@@ -1,6 +1,14 @@
 package import HTTP2
 
-/// Makes APNs requests with a token-authenticated credential, and reads APNs' answers.
+/// What shows APNs whose requests they are.
+package enum APNsAuthentication {
+    /// A header of each request; shared by the environments of a key: one for each key and process.
+    case token(APNsProviderToken)
+    /// The connection's certificate.
+    case certificate
+}
+
+/// Makes APNs requests, and reads APNs' answers.
 ///
 /// One for each environment and credential. Confined to the worker's loop.
 package final class APNsProvider: Provider {
@@ -10,15 +18,19 @@ package final class APNsProvider: Provider {
     private static let pathPrefix = Array("/3/device/".utf8)
 
     private let authority: String
-    private let token: APNsProviderToken
+    private var authentication: APNsAuthentication
     /// The wall clock in unix milliseconds.
     private let now: () -> Int64
 
-    /// `token` is shared by the environments of a key: one for each key and process.
-    package init(authority: String, token: APNsProviderToken, now: @escaping () -> Int64) {
+    package init(authority: String, authentication: APNsAuthentication, now: @escaping () -> Int64) {
         self.authority = authority
-        self.token = token
+        self.authentication = authentication
         self.now = now
+    }
+
+    /// Another credential of the same kind; connections that were proven by the former one do not take it.
+    package func use(_ authentication: APNsAuthentication) {
+        self.authentication = authentication
     }
 
     package func request(for push: Push) -> HTTP2Request {
@@ -26,11 +38,9 @@ package final class APNsProvider: Provider {
         path.reserveCapacity(Self.pathPrefix.count + push.token.count)
         path.append(contentsOf: Self.pathPrefix)
         path.append(contentsOf: push.token)
-        return HTTP2Request(
-            template(of: push.run),
-            path: path,
-            values: [push.run.apnsID(push.token), token.authorization(now: now())]
-        )
+        var values = [push.run.apnsID(push.token)]
+        if case .token(let token) = authentication { values.append(token.authorization(now: now())) }
+        return HTTP2Request(template(of: push.run), path: path, values: values)
     }
 
     package func verdict(on response: HTTP2Response, for push: Push) -> Verdict {
@@ -49,15 +59,18 @@ package final class APNsProvider: Provider {
     }
 
     package func refreshCredential(reason: String) -> Bool {
-        token.refresh(now: now())
+        guard case .token(let token) = authentication else { return false }
+        return token.refresh(now: now())
     }
 
     private func template(of run: TargetRun) -> HTTP2RequestTemplate {
         if let template = run.template { return template }
+        var varying = ["apns-id"]
+        if case .token = authentication { varying.append("authorization") }
         let template = HTTP2RequestTemplate(
             authority: authority,
             headers: run.target.apnsHeaders,
-            varying: ["apns-id", "authorization"],
+            varying: varying,
             body: run.target.body
         )
         run.template = template

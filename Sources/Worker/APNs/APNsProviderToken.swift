@@ -26,11 +26,15 @@ package final class APNsProviderToken {
     /// When APNs' refusal last led to a new token, in unix seconds.
     private var refreshedAt: Int64 = .min
 
-    /// Signs once, so that a key that cannot sign is found here.
-    package init(_ credential: APNsCredential, now: Int64) throws(KeyError) {
+    /// `now` is the wall clock in unix milliseconds.
+    package init(_ credential: APNsCredential, now: Int64) {
         self.credential = credential
-        let issuedAt = Self.issueTime(seconds: Self.seconds(now))
-        use(try Self.sign(credential, issuedAt: issuedAt), issuedAt: issuedAt)
+        renew(seconds: Self.seconds(now))
+    }
+
+    /// Signs once, so that a key that cannot sign is found before it is needed.
+    package static func check(_ credential: APNsCredential) throws(KeyError) {
+        _ = try sign(credential, issuedAt: 0)
     }
 
     /// The value of the header `authorization`; `now` is the wall clock in unix milliseconds.
@@ -63,7 +67,7 @@ package final class APNsProviderToken {
     private func renew(seconds: Int64) {
         let wanted = Self.issueTime(seconds: seconds)
         // A clock that is set back a little does not bring an older token back.
-        let age = seconds - issuedAt
+        let age = issuedAt == .min ? .max : seconds - issuedAt
         if wanted <= issuedAt, (-Self.lagSeconds..<Self.gridSeconds + Self.lagSeconds).contains(age) { return }
         guard let token = try? Self.sign(credential, issuedAt: wanted) else { return }
         use(token, issuedAt: wanted)

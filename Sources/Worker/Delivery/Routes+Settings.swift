@@ -15,67 +15,108 @@ package struct RouteSurroundings {
 }
 
 extension Routes {
+    /// The routes for the credentials that the settings have.
+    package convenience init(_ settings: Settings, in surroundings: RouteSurroundings) throws {
+        let factory = try RouteFactory(settings, in: surroundings)
+        var prepared: [PreparedCredential] = []
+        for credential in settings.credentials {
+            prepared.append(try PreparedCredential(credential, extraCA: settings.extraCA))
+        }
+        self.init(prepared, factory: factory)
+    }
+}
+
+/// Makes routes, and what stands behind them, of credentials.
+///
+/// Confined to the worker's loop.
+final class RouteFactory {
     /// The share of doubtful answers above which doubtful removals stop.
     private static let brakeShare = 0.2
 
-    /// The routes for the credentials that the settings have.
-    package convenience init(_ settings: Settings, in surroundings: RouteSurroundings) throws {
-        let tls = try TLSClientContext(extraCA: settings.extraCA, alpn: ["h2"])
-        self.init(
-            apns: try Self.apns(settings.apns, tls, surroundings),
-            fcm: Self.fcm(settings, tls, surroundings)
-        )
+    private let settings: Settings
+    private let surroundings: RouteSurroundings
+    /// For connections that show no certificate.
+    private let tls: TLSClientContext
+    /// One for each key, by its fingerprint.
+    private var tokens: [String: APNsProviderToken] = [:]
+
+    init(_ settings: Settings, in surroundings: RouteSurroundings) throws {
+        self.settings = settings
+        self.surroundings = surroundings
+        tls = try TLSClientContext(extraCA: settings.extraCA, alpn: ["h2"])
     }
 
-    private static func apns(
-        _ settings: APNsSettings,
-        _ tls: TLSClientContext,
-        _ surroundings: RouteSurroundings
-    ) throws(KeyError) -> [APNsEnvironment: Route] {
-        guard let credential = settings.credential else { return [:] }
-        let loop = surroundings.loop
-        let token = try APNsProviderToken(credential, now: loop.unixMilliseconds)
+    var loop: EventLoop { surroundings.loop }
+    /// The wall clock.
+    var unixSeconds: Int64 { loop.unixMilliseconds / 1000 }
+
+    // MARK: APNs
+
+    func apns(_ prepared: PreparedCredential, _ environment: APNsEnvironment) -> (Route, APNsProvider) {
+        let loop = loop
+        let provider = APNsProvider(
+            authority: settings.apns.url(of: environment).authority,
+            authentication: authentication(of: prepared)
+        ) { loop.unixMilliseconds }
+        let route = make("apns \(environment.rawValue) \(prepared.credential.name)", provider)
+        open(route, prepared, environment)
+        return (route, provider)
+    }
+
+    /// Opens the way to an environment, with new connections if it was open before.
+    func open(_ route: Route, _ prepared: PreparedCredential, _ environment: APNsEnvironment) {
+        let url = settings.apns.url(of: environment)
         var options = HTTP2Options()
-        options.unprovenStreamLimit = 1
+        // With a certificate the connection is proven by its handshake.
+        options.unprovenStreamLimit = prepared.tls == nil ? 1 : nil
         // Apple asks for one after an hour; networks forget silent connections sooner.
         options.pingInterval = .seconds(60)
-        var routes: [APNsEnvironment: Route] = [:]
-        for environment in APNsEnvironment.allCases {
-            let url = settings.url(of: environment)
-            let provider = APNsProvider(authority: url.authority, token: token) { loop.unixMilliseconds }
-            let route = make("apns \(environment.rawValue)", provider, surroundings)
-            route.open(to: .tcp(host: url.host, port: url.port), tls: tls, options: options)
-            routes[environment] = route
-        }
-        return routes
+        route.open(to: .tcp(host: url.host, port: url.port), tls: prepared.tls ?? tls, options: options)
     }
 
-    private static func fcm(
-        _ settings: Settings,
-        _ tls: TLSClientContext,
-        _ surroundings: RouteSurroundings
-    ) -> Route? {
-        guard let account = settings.fcm.serviceAccount else { return nil }
-        let token = FCMTokenSource(account, extraCA: settings.extraCA, loop: surroundings.loop, log: surroundings.log)
+    /// What shows requests to be ours: the key's token, which all its routes share, or the connection's certificate.
+    func authentication(of prepared: PreparedCredential) -> APNsAuthentication {
+        guard case .apnsKey(let key) = prepared.credential.kind else { return .certificate }
+        let fingerprint = prepared.credential.fingerprint
+        if let token = tokens[fingerprint] { return .token(token) }
+        let token = APNsProviderToken(key, now: loop.unixMilliseconds)
+        tokens[fingerprint] = token
+        return .token(token)
+    }
+
+    /// Forgets the tokens of keys that are not used any more.
+    func forgetTokens(except fingerprints: Set<String>) {
+        tokens = tokens.filter { fingerprints.contains($0.key) }
+    }
+
+    // MARK: FCM
+
+    func fcm(_ account: FCMServiceAccount) -> (Route, FCMProvider) {
         let url = settings.fcm.url
+        let token = token(of: account)
         let provider = FCMProvider(authority: url.authority, projectID: account.projectID, token: token)
         var options = HTTP2Options()
         // Google ends connections on which more streams are opened, and those that are pinged often.
         options.streamLimit = 100
         options.maximumConnections = 16
-        let route = make("fcm \(account.projectID)", provider, surroundings)
+        let route = make("fcm \(account.projectID)", provider)
         route.open(to: .tcp(host: url.host, port: url.port), tls: tls, options: options)
         token.start()
-        return route
+        return (route, provider)
     }
 
-    private static func make(_ name: String, _ provider: any Provider, _ surroundings: RouteSurroundings) -> Route {
+    /// A source of access tokens, to be started.
+    func token(of account: FCMServiceAccount) -> FCMTokenSource {
+        FCMTokenSource(account, extraCA: settings.extraCA, loop: loop, log: surroundings.log)
+    }
+
+    private func make(_ name: String, _ provider: any Provider) -> Route {
         let settlement = Settlement(
             routeName: name,
             registrations: surroundings.registrations,
             counters: surroundings.counters,
             retryPolicy: RetryPolicy(),
-            brake: RemovalBrake(maximumShare: brakeShare),
+            brake: RemovalBrake(maximumShare: Self.brakeShare),
             now: surroundings.now,
             log: surroundings.log
         )

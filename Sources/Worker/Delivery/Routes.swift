@@ -1,4 +1,4 @@
-/// The routes of this worker, and which of them a target takes.
+/// The routes of this worker, and which of them a target takes: one for each credential and environment.
 ///
 /// Confined to the worker's loop.
 package final class Routes {
@@ -8,15 +8,20 @@ package final class Routes {
         case none(TargetEnding)
     }
 
-    private let apns: [APNsEnvironment: Route]
-    private let fcm: Route?
+    private let factory: RouteFactory
+    private var table = CredentialTable([])
+    /// By the fingerprint of their credential.
+    private var ways: [String: CredentialRoutes] = [:]
+    /// Of credentials that are gone, until their pushes are done.
+    private var retired: [CredentialRoutes] = []
 
-    package init(apns: [APNsEnvironment: Route], fcm: Route?) {
-        self.apns = apns
-        self.fcm = fcm
+    init(_ credentials: [PreparedCredential], factory: RouteFactory) {
+        self.factory = factory
+        replace(by: credentials)
     }
 
-    package var all: [Route] { Array(apns.values) + (fcm.map { [$0] } ?? []) }
+    /// Those of credentials that are gone included.
+    package private(set) var all: [Route] = []
 
     /// Pushes without an outcome, over all routes.
     package var unfinished: Int { all.reduce(0) { $0 + $1.unfinished } }
@@ -24,26 +29,56 @@ package final class Routes {
     /// Pushes that were sent and have no answer yet, over all routes.
     package var unanswered: Int { all.reduce(0) { $0 + $1.unanswered } }
 
-    /// The route of a target.
-    package func choose(for target: Target) -> Choice {
-        switch target.gateway {
-        case .fcm:
-            guard let fcm else {
-                return Self.noCredential("no FCM service account is set (PUSHBRIDGE_FCM_SERVICE_ACCOUNT)")
-            }
-            return .route(fcm)
-        case .apns:
-            guard target.authMethod == .token else {
-                return Self.noCredential("the message asks for an APNs certificate, and none is set")
-            }
-            guard let environment = target.environment, let route = apns[environment] else {
-                return Self.noCredential("no APNs key is set (PUSHBRIDGE_APNS_KEY)")
-            }
-            return .route(route)
+    /// The route of a target of a message on a channel.
+    package func choose(for target: Target, channel: [UInt8]) -> Choice {
+        guard let need = CredentialTable.Need(target, channel: channel) else {
+            return .none(.failed(reason: "NoCredential", text: "the target has no environment or topic"))
         }
+        switch table.choose(for: need, unixSeconds: factory.unixSeconds) {
+        case .credential(let index):
+            guard let way = ways[table.credentials[index].fingerprint] else { break }
+            return .route(way.route(in: target.environment))
+        case .none(let reason, let text):
+            return .none(.failed(reason: reason, text: text))
+        }
+        return .none(.failed(reason: "NoCredential", text: "the credential has no route"))
     }
 
-    private static func noCredential(_ text: String) -> Choice {
-        .none(.failed(reason: "NoCredential", text: text))
+    /// Uses these credentials from now on.
+    ///
+    /// What is on its way, or waits, stays where it is: a credential that took another's place takes over its pushes.
+    func replace(by prepared: [PreparedCredential]) {
+        let credentials = prepared.map(\.credential)
+        let changes = CredentialChanges(from: table.credentials, to: credentials)
+        var next: [String: CredentialRoutes] = [:]
+        for new in prepared where next[new.credential.fingerprint] == nil {
+            let fingerprint = new.credential.fingerprint
+            switch changes.origins[fingerprint] {
+            case .same: next[fingerprint] = ways[fingerprint]
+            case .replaces(let old):
+                next[fingerprint] = ways[old]
+                ways[old]?.replace(by: new)
+            case .new, nil: next[fingerprint] = CredentialRoutes(new, factory: factory)
+            }
+        }
+        for fingerprint in changes.gone { ways[fingerprint].map { retire($0) } }
+        ways = next
+        table = CredentialTable(credentials)
+        factory.forgetTokens(except: Set(next.keys))
+        list()
+    }
+
+    private func list() {
+        all = ways.values.flatMap(\.all) + retired.flatMap(\.all)
+    }
+
+    /// Closes the routes of a credential that is gone once they have been without pushes for a while: a message that is
+    /// being walked may bring more.
+    private func retire(_ way: CredentialRoutes) {
+        retired.append(way)
+        way.closeWhenQuiet { [weak self] in
+            self?.retired.removeAll { $0 === way }
+            self?.list()
+        }
     }
 }

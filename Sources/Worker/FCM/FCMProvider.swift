@@ -7,21 +7,52 @@ package final class FCMProvider: Provider {
     package var whenChanged: ((TargetEnding?) -> Void)?
 
     private let template: HTTP2RequestTemplate
-    private let path: [UInt8]
-    private let token: FCMTokenSource
+    private var path: [UInt8]
+    private var token: FCMTokenSource
+    /// What is used as soon as it has a token.
+    private var next: (projectID: String, token: FCMTokenSource)?
 
     /// `authority` is FCM's host; `token` keeps this project's access token.
     package init(authority: String, projectID: String, token: FCMTokenSource) {
         self.token = token
-        path = Array("/v1/projects/\(projectID)/messages:send".utf8)
+        path = Self.path(projectID)
         template = HTTP2RequestTemplate(
             authority: authority,
             headers: [("content-type", Array("application/json".utf8))],
             varying: ["authorization"]
         )
+        listen(to: token)
+    }
+
+    /// Another project or account, from its first token on; until then, and if it never gets one, the former is used.
+    package func use(projectID: String, _ token: FCMTokenSource) {
+        next?.token.close()
+        next = (projectID, token)
+        token.whenChanged = { [weak self] failure in
+            if failure == nil { self?.takeNext() }
+        }
+        token.start()
+    }
+
+    private func takeNext() {
+        guard let next else { return }
+        self.next = nil
+        token.whenChanged = nil
+        token.close()
+        token = next.token
+        path = Self.path(next.projectID)
+        listen(to: token)
+        whenChanged?(nil)
+    }
+
+    private func listen(to token: FCMTokenSource) {
         token.whenChanged = { [weak self] failure in
             self?.whenChanged?(failure.map { .failed(reason: $0.reason, text: $0.text) })
         }
+    }
+
+    private static func path(_ projectID: String) -> [UInt8] {
+        Array("/v1/projects/\(projectID)/messages:send".utf8)
     }
 
     package var isReady: Bool { token.authorization != nil }
@@ -58,5 +89,8 @@ package final class FCMProvider: Provider {
         return true
     }
 
-    package func close() { token.close() }
+    package func close() {
+        token.close()
+        next?.token.close()
+    }
 }

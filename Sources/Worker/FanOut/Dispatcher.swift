@@ -193,7 +193,7 @@ extension Dispatcher {
 
     private func start(_ number: Int, of message: MessageRun, _ state: RunState.TargetState?) {
         let target = message.context.plan.targets[number]
-        let (route, ending) = way(of: target)
+        let (route, ending) = way(of: target, on: message.context.message.channel)
         if let ending, state == nil, message.trace == nil {
             log.debug(
                 "a target was not sent",
@@ -212,11 +212,11 @@ extension Dispatcher {
         fanOut.start(run, through: route)
     }
 
-    /// How the pushes of a target go out, or why none does.
-    private func way(of target: Target) -> (Route?, TargetEnding?) {
+    /// How the pushes of a target of a message on a channel go out, or why none does.
+    private func way(of target: Target, on channel: [UInt8]) -> (Route?, TargetEnding?) {
         if let failure = target.failure { return (nil, .failed(reason: failure.reason, text: failure.text)) }
         if now() >= target.deadline { return (nil, .expired) }
-        switch routes.choose(for: target) {
+        switch routes.choose(for: target, channel: channel) {
         case .route(let route): return (route, nil)
         case .none(let failure): return (nil, failure)
         }
@@ -260,7 +260,7 @@ extension Dispatcher {
         )
         queue.partRuns.add(run)
         let target = context.plan.targets[batch.part.target]
-        let (route, ending) = way(of: target)
+        let (route, ending) = way(of: target, on: context.message.channel)
         startPart(batch.part, of: run, target, route, ending, isCounted: true)
     }
 

@@ -19,6 +19,8 @@ package struct Settings: Sendable {
     package var debug = TraceMode.on
     package var apns: APNsSettings
     package var fcm: FCMSettings
+    /// Those that one may be chosen from for each push; see ``CredentialTable``.
+    package var credentials: [Credential] = []
     /// Certificates to trust besides the system's, PEM.
     package var extraCA: [UInt8]?
     /// Nil: off.
@@ -39,18 +41,25 @@ package struct Settings: Sendable {
         environment: [String: String],
         flags: [String: String] = [:],
         scope: Setting.Scope = .all,
+        unixSeconds: Int64 = currentUnixMilliseconds() / 1000,
         readFile: @escaping (String) -> Result<FileContents, FileContents.Failure> = Settings.readFile
     ) throws(Problems) {
-        var reader = SettingsReader(environment: environment, flags: flags, readFile: readFile)
+        var reader = SettingsReader(
+            environment: environment,
+            flags: flags,
+            unixSeconds: unixSeconds,
+            readFile: readFile
+        )
         apns = APNsSettings(&reader)
         fcm = FCMSettings(&reader)
         extraCA = scope.isDisjoint(with: Setting.ca.scope) ? nil : reader.certificates()
         redis = scope.contains(.redis) ? reader.redis(extraCA: extraCA) : SettingsReader.standardRedis
         readPlain(&reader)
-        if scope.contains(.apns) { apns.readCredential(&reader) }
-        if scope.contains(.fcm) { fcm.readCredential(&reader) }
-        if scope.isSuperset(of: [.apns, .fcm]), apns.credential == nil, fcm.serviceAccount == nil {
-            reader.add(warning: "neither an APNs key nor an FCM service account is set: no push can be sent")
+        credentials = CredentialSettings.read(&reader, scope: scope)
+        if scope.isSuperset(of: [.apns, .fcm]), credentials.isEmpty {
+            reader.add(
+                warning: "neither an APNs key or certificate nor an FCM service account is set: no push can be sent"
+            )
         }
         guard reader.problems.isEmpty else { throw Problems(sentences: reader.problems) }
         warnings = reader.warnings

@@ -32,12 +32,20 @@ struct SettingsReader {
     let environment: [String: String]
     let flags: [String: String]
     let readFile: ReadFile
+    /// The wall clock.
+    let unixSeconds: Int64
     private(set) var problems: [String] = []
     private(set) var warnings: [String] = []
 
-    init(environment: [String: String], flags: [String: String], readFile: @escaping ReadFile) {
+    init(
+        environment: [String: String],
+        flags: [String: String],
+        unixSeconds: Int64,
+        readFile: @escaping ReadFile
+    ) {
         self.environment = environment
         self.flags = flags
+        self.unixSeconds = unixSeconds
         self.readFile = readFile
         refuseUnknownNames()
         refuseUnsupportedSettings()

@@ -102,20 +102,18 @@ extension Setting {
     package static let apnsCertificate = Setting(
         "APNS_CERTIFICATE",
         "TEXT",
-        allowed: "a .p12 or PEM with its key",
-        summary: "certificate for `auth_method` `cert`",
+        allowed: "a certificate from Apple with its key: a .p12 (in a file, or as base64), or PEM",
+        summary: "certificate with its key for `auth_method` `cert`: `.p12` or PEM; its topics are read from it",
         scope: .apns,
-        isSecret: true,
-        isSupported: false
+        isSecret: true
     )
     package static let apnsCertificatePassword = Setting(
         "APNS_CERTIFICATE_PASSWORD",
         "TEXT",
-        allowed: "the password of the .p12",
+        allowed: "the password of the .p12 or of the PEM's key",
         summary: "the certificate's password",
         scope: .apns,
-        isSecret: true,
-        isSupported: false
+        isSecret: true
     )
     package static let apnsDefaultTopic = Setting(
         "APNS_DEFAULT_TOPIC",

@@ -24,7 +24,7 @@ import Worker
 
     @Test("Over a day the token is never of the future, never older than 50 minutes, and changes at most every 20")
     func age() throws {
-        let token = try APNsProviderToken(credential, now: Self.start * 1000)
+        let token = APNsProviderToken(credential, now: Self.start * 1000)
         var last = token.authorization(now: Self.start * 1000)
         var lastIssue = try issuedAt(last)
         var lastChange = Int64.min
@@ -46,18 +46,18 @@ import Worker
     func replicas() throws {
         for offset in stride(from: Int64(0), to: 7200, by: 613) {
             let now = (Self.start + offset) * 1000
-            let early = try APNsProviderToken(credential, now: Self.start * 1000)
-            let late = try APNsProviderToken(credential, now: now)
+            let early = APNsProviderToken(credential, now: Self.start * 1000)
+            let late = APNsProviderToken(credential, now: now)
             #expect(try issuedAt(early.authorization(now: now)) == issuedAt(late.authorization(now: now)))
         }
     }
 
     @Test("Within its time a token is the same bytes, since APNs minds changes")
     func isStable() throws {
-        let token = try APNsProviderToken(credential, now: Self.start * 1000)
+        let token = APNsProviderToken(credential, now: Self.start * 1000)
         let header = token.authorization(now: Self.start * 1000)
         #expect(token.authorization(now: Self.start * 1000 + 1) == header)
-        let again = try APNsProviderToken(credential, now: Self.start * 1000)
+        let again = APNsProviderToken(credential, now: Self.start * 1000)
         #expect(try issuedAt(again.authorization(now: Self.start * 1000)) == issuedAt(header))
     }
 
@@ -65,7 +65,7 @@ import Worker
     func clockSetBack() throws {
         let step = APNsProviderToken.issueTime(seconds: Self.start) + APNsProviderToken.gridSeconds
         let after = (step + APNsProviderToken.lagSeconds) * 1000
-        let token = try APNsProviderToken(credential, now: after)
+        let token = APNsProviderToken(credential, now: after)
         let header = token.authorization(now: after)
         #expect(try issuedAt(header) == step)
         #expect(token.authorization(now: after - 30_000) == header)
@@ -79,7 +79,7 @@ import Worker
     @Test("APNs' refusal makes a new token once, and not within 20 minutes of the last")
     func refresh() throws {
         let step = APNsProviderToken.issueTime(seconds: Self.start)
-        let token = try APNsProviderToken(credential, now: Self.start * 1000)
+        let token = APNsProviderToken(credential, now: Self.start * 1000)
         let early = (step + 19 * 60) * 1000
         #expect(!token.refresh(now: early))
         let late = (step + 21 * 60) * 1000
@@ -102,7 +102,7 @@ import Worker
         arguments: [0, -1, -86_400_000, 253_402_300_799_999]
     )
     func extremes(now: Int64) throws {
-        let token = try APNsProviderToken(credential, now: now)
+        let token = APNsProviderToken(credential, now: now)
         #expect(try issuedAt(token.authorization(now: now)) <= now / 1000)
     }
 }

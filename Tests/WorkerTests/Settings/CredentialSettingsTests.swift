@@ -37,12 +37,12 @@ import Worker
             environment: ["PUSHBRIDGE_APNS_KEY_FILE": path, "PUSHBRIDGE_APNS_TEAM_ID": "TEAM567890"],
             files: [path: file(Self.apnsPEM)]
         )
-        let credential = try #require(try input.read().apns.credential)
+        let credential = try #require(try input.apnsKey())
         #expect(credential.keyID == "FILE567890")
         #expect(credential.teamID == "TEAM567890")
         #expect(try credential.key.privatePEM() == Self.apnsPEM)
         input.environment["PUSHBRIDGE_APNS_KEY_ID"] = "SET4567890"
-        #expect(try input.read().apns.credential?.keyID == "SET4567890")
+        #expect(try input.apnsKey()?.keyID == "SET4567890")
     }
 
     @Test(
@@ -135,11 +135,11 @@ import Worker
             environment: ["GOOGLE_APPLICATION_CREDENTIALS": "/adc"],
             files: ["/adc": file(Self.account()), "/set": file(other)]
         )
-        #expect(try input.read().fcm.serviceAccount?.projectID == "demo-project")
+        #expect(try input.serviceAccount()?.projectID == "demo-project")
         input.environment["PUSHBRIDGE_FCM_SERVICE_ACCOUNT_FILE"] = "/set"
-        #expect(try input.read().fcm.serviceAccount?.projectID == "other")
+        #expect(try input.serviceAccount()?.projectID == "other")
         input.environment = ["PUSHBRIDGE_FCM_SERVICE_ACCOUNT": String(decoding: Self.account(), as: UTF8.self)]
-        let account = try #require(try input.read().fcm.serviceAccount)
+        let account = try #require(try input.serviceAccount())
         #expect(account.clientEmail == "push@demo.iam.gserviceaccount.com")
         #expect(account.privateKeyID == "abc")
         #expect(account.tokenURI == "https://oauth2.googleapis.com/token")

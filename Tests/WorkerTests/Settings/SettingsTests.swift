@@ -10,10 +10,30 @@ struct SettingsInput {
     var flags: [String: String] = [:]
     var files: [String: FileContents] = [:]
 
+    /// Unix seconds.
+    var now: Int64 = 1_796_032_800
+
     func read(_ scope: Setting.Scope = .all) throws(Settings.Problems) -> Settings {
-        try Settings(environment: environment, flags: flags, scope: scope) { path in
+        try Settings(environment: environment, flags: flags, scope: scope, unixSeconds: now) { path in
             files[path].map(Result.success) ?? .failure(.init(reason: "cannot be opened: No such file or directory"))
         }
+    }
+
+    /// What the settings say about keys, certificates and accounts.
+    func credential<Value>(_ kind: (Credential.Kind) -> Value?) throws -> Value? {
+        try read().credentials.compactMap { kind($0.kind) }.first
+    }
+
+    func apnsKey() throws -> APNsCredential? {
+        try credential { if case .apnsKey(let key) = $0 { key } else { nil } }
+    }
+
+    func certificate() throws -> APNsCertificate? {
+        try credential { if case .apnsCertificate(let certificate) = $0 { certificate } else { nil } }
+    }
+
+    func serviceAccount() throws -> FCMServiceAccount? {
+        try credential { if case .fcm(let account) = $0 { account } else { nil } }
     }
 
     /// The sentences of everything that is wrong; none when nothing is.
@@ -36,12 +56,11 @@ struct SettingsInput {
         #expect(settings.channels == ["*"])
         #expect(settings.debugChannel == "pndebug")
         #expect(settings.debug == .on)
-        #expect(settings.apns.credential == nil)
+        #expect(settings.credentials.isEmpty)
         #expect(settings.apns.defaultTopic == nil)
         #expect(settings.apns.defaultEnvironment == .development)
         #expect(settings.apns.url(of: .production).authority == "api.push.apple.com")
         #expect(settings.apns.url(of: .development).authority == "api.sandbox.push.apple.com")
-        #expect(settings.fcm.serviceAccount == nil)
         #expect(settings.fcm.url.authority == "fcm.googleapis.com")
         #expect(settings.extraCA == nil)
         #expect(settings.httpAddress?.description == "127.0.0.1:8080")
@@ -196,9 +215,7 @@ struct SettingsInput {
     @Test(
         "Known names that are not supported yet are refused, their values unseen",
         arguments: [
-            "APNS_CERTIFICATE", "APNS_CERTIFICATE_PASSWORD", "CREDENTIALS", "SUBSCRIBE_KEY", "PUBLISH_KEY",
-            "SECRET_KEY",
-            "REMOVAL_BRAKE",
+            "CREDENTIALS", "SUBSCRIBE_KEY", "PUBLISH_KEY", "SECRET_KEY", "REMOVAL_BRAKE",
         ]
     )
     func unsupported(name: String) {
