@@ -28,6 +28,9 @@ final class RedisLink: ByteStreamHandler {
         case closed
     }
 
+    /// The server ended the connection, without a word.
+    static let endedByServer = RedisError.connection(.connection("the server ended it"))
+
     let settings: RedisSettings
     let name: String
     let loop: EventLoop
@@ -208,7 +211,7 @@ extension RedisLink {
 
     func byteStreamClosed(_ stream: ByteStream, error: TransportError?) {
         guard stream === self.stream else { return }
-        lost(.connection(error ?? .connection("the server ended it")))
+        lost(error.map { .connection($0) } ?? Self.endedByServer)
     }
 
     private func logIn(_ handshake: RedisHandshake, _ decoder: RESPDecoder, _ bytes: RawSpan) {

@@ -207,8 +207,17 @@ extension RedisSubscription {
     }
 
     func linkLost(_ link: RedisLink, error: RedisError) {
+        let wasReady = isReady
         phase = .lost
         decoder = MessageDecoder()
-        handler?.subscriptionLost(self, error: error)
+        handler?.subscriptionLost(self, error: wasReady && error == RedisLink.endedByServer ? Self.cut : error)
     }
+
+    /// The usual reason why a server ends a subscription, which it never tells.
+    private static let cut = RedisError.connection(
+        .connection(
+            "the server ended it, as it does when messages are larger or faster than its client-output-buffer-limit"
+                + " for pubsub allows"
+        )
+    )
 }

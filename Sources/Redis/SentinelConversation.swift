@@ -96,7 +96,7 @@ extension SentinelConversation {
         guard stream === self.stream else { return }
         let broken = decoder.decode(bytes) { reply in
             // A sentinel that asks for no password refuses one, and answers all the same.
-            if isLoggingIn { isLoggingIn = false } else { end(primary(reply)) }
+            if isLoggingIn { isLoggingIn = false } else { end(Self.primary(reply)) }
             return stream === self.stream
         }
         if let broken, stream === self.stream { end(.failure(Failure(reason: "\(broken)"))) }
@@ -107,7 +107,8 @@ extension SentinelConversation {
         end(.failure(Failure(reason: error.map { "\($0)" } ?? "it ended the connection")))
     }
 
-    private func primary(_ reply: RESPValue) -> Result<Endpoint, Failure> {
+    /// What a sentinel's reply says: host and port as texts, or nothing if it knows no such name.
+    static func primary(_ reply: RESPValue) -> Result<Endpoint, Failure> {
         if let error = reply.error { return .failure(Failure(reason: "\(error)")) }
         if reply.isNull { return .failure(Failure(reason: "it knows none of this name")) }
         guard let host = reply[0]?.text, !host.isEmpty, let number = reply[1]?.integer,

@@ -111,6 +111,42 @@ struct SentinelTests {
         #expect(error.map { "\($0)".contains("NOAUTH") } == true)
     }
 
+    @Test("With TLS both the sentinel and the primary must show a certificate that is trusted")
+    func overTLS() async throws {
+        let authority = try CertificateAuthority(name: "Test CA")
+        let certificate = try authority.issue(hosts: ["127.0.0.1"])
+        var options = RedisServer.Options()
+        options.certificate = certificate
+        let primary = try await RedisServer(options)
+        let sentinel = try await RedisSentinel(primary: try #require(primary.tlsPort), certificate: certificate)
+        let settings = try RedisSentinel.tlsSettings([sentinel.port], trusting: authority.certificatePEM)
+        let client = try await RedisClient.connect(settings, name: "test")
+        defer { client.close() }
+        #expect(try await client.call("PING").text == "PONG")
+        let stranger = try CertificateAuthority(name: "Another CA")
+        let error = await #expect(throws: RedisError.self) {
+            let settings = try RedisSentinel.tlsSettings([sentinel.port], trusting: stranger.certificatePEM)
+            _ = try await RedisClient.connect(settings, name: "test")
+        }
+        #expect(error.map { "\($0)".contains("TLS") } == true)
+    }
+
+    @Test(
+        "What a sentinel answers is an address, or a reason",
+        arguments: [
+            (.array([.bulk(Array("h".utf8)), .bulk(Array("1".utf8))]), "h:1"),
+            (.array([.bulk(Array("::1".utf8)), .integer(65535)]), "[::1]:65535"),
+            (.null, nil), (.simple("OK"), nil), (.array([]), nil), (.array([.bulk(Array("h".utf8))]), nil),
+            (.array([.bulk(Array("h".utf8)), .bulk(Array("65536".utf8))]), nil),
+            (.array([.bulk(Array("h".utf8)), .bulk(Array("0".utf8))]), nil),
+            (.array([.bulk([]), .bulk(Array("1".utf8))]), nil), (.error("IDONTKNOW"), nil),
+        ] as [(RESPValue, String?)]
+    )
+    func replies(reply: RESPValue, address: String?) {
+        let primary = try? SentinelConversation.primary(reply).get()
+        #expect(primary.map { "\($0)" } == address)
+    }
+
     @Test("When the primary dies, connection and subscription follow to the one that takes its place")
     func failover() async throws {
         let primary = try await Self.server()

@@ -102,6 +102,15 @@ class Faults(unittest.TestCase):
         self.expect(["before", "meanwhile", "after"])
         self.assertEqual(worker.stop(), 0)
 
+    def test_a_server_that_lacks_its_replicas_takes_messages_when_they_are_back(self):
+        worker = self.worker()
+        self.client.config_set("min-replicas-to-write", "1")
+        self.publish("meanwhile")
+        worker.until("NOREPLICAS")
+        self.client.config_set("min-replicas-to-write", "0")
+        self.expect(["meanwhile"])
+        self.assertEqual(worker.stop(), 0)
+
     def test_a_server_that_loads_its_data_is_waited_for(self):
         folder = self.place.folder / "data"
         folder.mkdir()
@@ -187,6 +196,7 @@ class Faults(unittest.TestCase):
         self.client.config_set("client-output-buffer-limit", "pubsub 65536 0 0")
         self.client.publish("chat", message("too large", 300_000))
         worker.until("the subscription was lost")
+        self.assertIn("client-output-buffer-limit", worker.text())
         self.publish("after")
         self.expect(["after"])
         self.assertEqual(worker.stop(), 0)
