@@ -19,6 +19,9 @@ final class HTTP2ClientConnection {
     private(set) var lastUse: LoopInstant
     /// Whether it ever took requests.
     private(set) var wasReady = false
+    private(set) var isDismissed = false
+    /// With requests open nothing has come for a while: it takes no more until something does.
+    private(set) var isSilent = false
 
     private let loop: EventLoop
     private let options: HTTP2Options
@@ -55,19 +58,26 @@ final class HTTP2ClientConnection {
 
     /// How many requests with bodies of that size can be submitted now.
     func room(forBodiesOf bodyCount: Int) -> Int {
-        guard phase == .ready, let session, takesOutput else { return 0 }
+        guard takesRequests, let session else { return 0 }
         let streams = max(0, session.allowedStreams - session.openCount)
-        return bodyCount > 0 ? min(streams, session.availableWindow / bodyCount) : streams
+        return bodyCount > 0 ? min(streams, (session.availableWindow + bodyCount - 1) / bodyCount) : streams
     }
 
-    func canSubmit(bodyCount: Int) -> Bool {
-        phase == .ready && takesOutput && session?.canSubmit(bodyCount: bodyCount) == true
+    /// Whether there is room for a request, of its body at least for the first bytes.
+    func canSubmit(bodyCount: Int, sparing spared: Int = 0) -> Bool {
+        takesRequests && session?.canSubmit(bodyCount: bodyCount, sparing: spared) == true
     }
+
+    /// Whether a whole body fits into the send window now.
+    func fits(bodyCount: Int) -> Bool { session?.fits(bodyCount: bodyCount) == true }
+
+    /// Streams that may be open now.
+    var allowedStreams: Int { phase == .ready && !isSilent ? session?.allowedStreams ?? 0 : 0 }
 
     /// Submits a request if there is room for it.
-    func submit(_ request: borrowing HTTP2Request, tag: Int) -> Bool {
-        guard phase == .ready, let session, takesOutput else { return false }
-        guard session.submit(request, tag: tag, now: loop.now) else {
+    func submit(_ request: borrowing HTTP2Request, tag: Int, sparing spared: Int) -> Bool {
+        guard takesRequests, let session else { return false }
+        guard session.submit(request, tag: tag, sparing: spared, now: loop.now) else {
             if session.goAway != nil { leave() }
             return false
         }
@@ -85,6 +95,12 @@ final class HTTP2ClientConnection {
         finishIfDone()
     }
 
+    /// Given up by us: takes no more requests and closes when none is open.
+    func dismiss() {
+        isDismissed = true
+        leave()
+    }
+
     /// Closes at once; open requests fail.
     func end(_ reason: String) {
         guard phase != .ended else { return }
@@ -94,8 +110,8 @@ final class HTTP2ClientConnection {
         stream?.close()
     }
 
-    private var takesOutput: Bool {
-        guard let stream else { return false }
+    private var takesRequests: Bool {
+        guard phase == .ready, !isSilent, let stream else { return false }
         return stream.pendingOutputBytes <= stream.highWaterBytes
     }
 
@@ -151,6 +167,8 @@ extension HTTP2ClientConnection: ByteStreamHandler {
         guard phase != .ended, let session else { return }
         lastReceipt = loop.now
         pingSent = nil
+        // Before its first answer a connection that only answers PINGs is of no use.
+        if isSilent, isProven || options.unprovenStreamLimit == nil { setSilent(false) }
         do {
             try session.receive(bytes)
         } catch {
@@ -206,6 +224,7 @@ extension HTTP2ClientConnection: HTTP2ClientSessionHandler {
     }
 
     private func learn(from response: HTTP2Response) {
+        if isSilent { setSilent(false) }
         if !isProductive {
             isProductive = true
             pool?.connectionIsProductive(self)
@@ -234,12 +253,28 @@ extension HTTP2ClientConnection {
         var moments: [LoopInstant] = []
         if phase == .settling { moments.append(lastReceipt + options.settingsDeadline) }
         if let oldest = session?.oldestSubmission { moments.append(oldest + options.answerDeadline) }
+        if !isSilent, let silentSince { moments.append(silentSince + options.silenceLimit) }
         if let pingSent {
             moments.append(pingSent + options.pingDeadline)
-        } else if let interval = options.pingInterval, phase == .ready || phase == .leaving {
-            moments.append(lastReceipt + interval)
+        } else if let nextPing {
+            moments.append(nextPing)
         }
         return moments.min()
+    }
+
+    /// Since when the peer owes something and sends nothing; before the first good answer only an answer counts.
+    private var silentSince: LoopInstant? {
+        guard phase == .ready || phase == .leaving, let oldest = session?.oldestSubmission else { return nil }
+        let isAnswerDue = !isProven && options.unprovenStreamLimit != nil
+        return isAnswerDue ? oldest : max(oldest, lastReceipt)
+    }
+
+    /// When a sign of life is asked for if none comes before.
+    private var nextPing: LoopInstant? {
+        guard let interval = options.pingInterval, phase == .ready || phase == .leaving else { return nil }
+        let idle = lastReceipt + interval
+        guard let oldest = session?.oldestSubmission else { return idle }
+        return min(idle, max(oldest, lastReceipt) + options.silenceLimit)
     }
 
     private func check() {
@@ -252,12 +287,20 @@ extension HTTP2ClientConnection {
             return end("no sign of life from the server within \(options.pingDeadline) of a PING")
         }
         expireRequests(session, now)
-        if phase != .ended, pingSent == nil, let interval = options.pingInterval, now >= lastReceipt + interval {
+        guard phase != .ended else { return }
+        if !isSilent, let silentSince, now >= silentSince + options.silenceLimit { setSilent(true) }
+        if pingSent == nil, let nextPing, now >= nextPing {
             session.ping()
             pingSent = now
             planFlush()
         }
-        if phase != .ended { planCheck() }
+        planCheck()
+    }
+
+    private func setSilent(_ value: Bool) {
+        isSilent = value
+        if !value { planCheck() }
+        pool?.connection(self, isSilent: value)
     }
 
     /// Ends requests whose answer is overdue; if nothing at all has come since the oldest, the connection is dead.
@@ -270,6 +313,8 @@ extension HTTP2ClientConnection {
             submittedUntil: now - options.answerDeadline,
             reason: "no answer within \(options.answerDeadline)"
         )
+        // It waits for a first answer that nobody owes any more.
+        if isSilent, !isProven, session.openCount == 0 { leave() }
         planFlush()
         finishIfDone()
         pool?.connectionProgressed(self)

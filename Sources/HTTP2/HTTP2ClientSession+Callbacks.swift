@@ -97,7 +97,8 @@ extension HTTP2ClientSession {
         }
         let offset = requests.items[index].bodyOffset
         let total = requests.items[index].body.count
-        let count = min(total - offset, buffer.count)
+        let count = min(total - offset, buffer.count, bytesToCredit)
+        bytesToCredit = bytesToCredit == count ? Self.creditStep : bytesToCredit - count
         unsafe requests.items[index].body.withUnsafeBytes { body in
             guard let source = body.baseAddress, let target = buffer.baseAddress else { return }
             unsafe memcpy(target, source + offset, count)
@@ -140,6 +141,8 @@ extension HTTP2ClientSession {
             requests.items[index].isComplete = true
         case NGHTTP2_SETTINGS.rawValue:
             if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 { settingsReceived() }
+        case NGHTTP2_WINDOW_UPDATE.rawValue:
+            if header.stream_id == 0 { creditReceived(Int(unsafe frame.pointee.window_update.window_size_increment)) }
         case NGHTTP2_GOAWAY.rawValue:
             let announced = unsafe HTTP2GoAway(frame.pointee)
             goAway = announced

@@ -15,13 +15,20 @@ package protocol HTTP2ClientSessionHandler: AnyObject {
 /// The client side of one HTTP/2 connection, in memory: bytes in, bytes out, no socket and no clock.
 ///
 /// Confined to one thread. Every submitted request ends in exactly one answer or failure. Requests never queue in
-/// here: `canSubmit` says no when the peer's stream limit or send window is used up.
+/// here: `canSubmit` says no when the peer's stream limit or send window is used up. Only the last body before the
+/// window is full may wait in part for credit, so that no byte of the window stays unused.
 package final class HTTP2ClientSession {
     /// Longer answers are cut: neither APNs nor FCM send more than a few hundred bytes.
     package static let maximumResponseBytes = 65_536
     /// More headers of an answer, and longer ones, are dropped.
     static let maximumHeaderCount = 64
     static let maximumHeaderBytes = 4096
+    /// Half of the window that HTTP/2 begins with, rounded down (RFC 9113 section 6.9.2).
+    ///
+    /// Peers give credit when half the window has come, and then for all that has. Two halves with a frame too many fit
+    /// into no window, so that a connection would carry half of it in a round trip; with frames that end at the halves
+    /// it carries the whole.
+    static let creditStep = 32_767
     /// What a peer may send in headers of one answer.
     private static let maximumHeaderListSize: UInt32 = 16_384
 
@@ -40,6 +47,8 @@ package final class HTTP2ClientSession {
     var requests = RequestSlots()
     /// DATA bytes that were submitted and are not serialised yet.
     var queuedBodyBytes = 0
+    /// DATA bytes that may follow before the peer owes credit.
+    var bytesToCredit = HTTP2ClientSession.creditStep
     /// The status in the header block at hand.
     var currentStatus = 0
     /// What the library had to say about a broken session.
@@ -68,21 +77,29 @@ package final class HTTP2ClientSession {
     /// DATA bytes that can still be submitted and sent without waiting for credit.
     package var availableWindow: Int { max(0, core.remoteWindow - queuedBodyBytes) }
 
-    /// Whether a request with a body of that many bytes can be sent at once.
-    ///
-    /// One that is larger than the whole window is taken alone.
-    package func canSubmit(bodyCount: Int) -> Bool {
-        hasSettings && goAway == nil && requests.count < allowedStreams
-            && (bodyCount <= availableWindow || requests.count == 0)
+    /// Whether a request can be sent at once, at least with its body's first bytes, and as many streams stay free.
+    package func canSubmit(bodyCount: Int, sparing spared: Int = 0) -> Bool {
+        guard hasSettings, goAway == nil, requests.count + spared < allowedStreams else { return false }
+        return bodyCount == 0 || availableWindow > 0 || requests.count == 0
     }
+
+    /// Whether the whole body fits into the window now.
+    package func fits(bodyCount: Int) -> Bool { bodyCount <= availableWindow }
 
     /// Submits a request; nothing is written before `drain`.
     ///
     /// False if the session takes no more now; the request is untouched then.
-    package func submit(_ request: borrowing HTTP2Request, tag: Int, now: LoopInstant) -> Bool {
+    package func submit(
+        _ request: borrowing HTTP2Request,
+        tag: Int,
+        sparing spared: Int = 0,
+        now: LoopInstant
+    ) -> Bool {
         let template = request.template
         let body = request.body ?? template.body
-        guard canSubmit(bodyCount: body.count), request.values.count == template.varyingCount else { return false }
+        guard canSubmit(bodyCount: body.count, sparing: spared), request.values.count == template.varyingCount else {
+            return false
+        }
         let index = requests.add()
         let streamID = scratch.submit(request, session: core, slot: index, hasBody: !body.isEmpty)
         guard streamID > 0 else {
@@ -159,6 +176,12 @@ package final class HTTP2ClientSession {
         hasSettings = true
         peerStreamLimit = Int(core.remoteMaximumConcurrentStreams)
         handler?.sessionReceivedSettings(self)
+    }
+
+    /// The peer counts anew from the credit that it gives.
+    func creditReceived(_ count: Int) {
+        let shift = (bytesToCredit + count) % Self.creditStep
+        bytesToCredit = shift == 0 ? Self.creditStep : shift
     }
 
     /// Ends the request in the slot and tells the owner.

@@ -15,8 +15,11 @@ package struct HTTP2Options: Sendable {
     package var answerDeadline: Duration = .seconds(30)
     /// Silence after which the peer is asked for a sign of life; nil for peers that punish PINGs, such as Google's.
     package var pingInterval: Duration?
+    /// Silence with requests open after which the connection takes no more of them, and a PING does not wait for
+    /// `pingInterval`.
+    package var silenceLimit: Duration = .seconds(5)
     /// How long the peer may take to answer a PING.
-    package var pingDeadline: Duration = .seconds(10)
+    package var pingDeadline: Duration = .seconds(5)
     /// How long all connections must be full before another is opened.
     package var growthDelay: Duration = .milliseconds(10)
     /// How long a connection beside others must be unused before it is closed.
@@ -36,6 +39,8 @@ package enum HTTP2PoolEvent: Equatable, Sendable {
     case connected(streams: Int)
     case connectFailed(reason: String, nextAttemptAfter: Duration)
     case goAway(HTTP2GoAway)
+    /// With requests open nothing has come for `silenceLimit`, or no first answer: other connections are used.
+    case silent
     /// The end of a connection that was ready.
     case closed(reason: String)
 }

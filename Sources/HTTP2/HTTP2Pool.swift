@@ -9,6 +9,27 @@ package protocol HTTP2PoolHandler: AnyObject {
     func pool(_ pool: HTTP2Pool, event: HTTP2PoolEvent)
 }
 
+/// The body sizes of requests that found no room, of either kind, until there is.
+private struct RefusedRequests {
+    private(set) var small: Int?
+    private(set) var bulk: Int?
+
+    var isEmpty: Bool { small == nil && bulk == nil }
+
+    mutating func add(_ bodyCount: Int, isBulk: Bool) {
+        if isBulk { bulk = bodyCount } else { small = bodyCount }
+    }
+
+    /// Nothing waits but for a connection.
+    mutating func addConnection() {
+        if isEmpty { small = 0 }
+    }
+
+    mutating func remove(isBulk: Bool) {
+        if isBulk { bulk = nil } else { small = nil }
+    }
+}
+
 /// The connections to one host with one credential; confined to its loop.
 ///
 /// Connects when there is something to send. Every submitted request ends in exactly one answer or failure. Keeps no
@@ -18,16 +39,19 @@ package final class HTTP2Pool {
     package let endpoint: Endpoint
     package let options: HTTP2Options
 
+    /// Connections with so few streams keep none of them free of bulk work.
+    private static let fewStreams = 8
+
     let loop: EventLoop
-    private let tls: TLSClientContext?
+    private var tls: TLSClientContext?
     /// Held until `close()`, or until a drain is over.
     private var handler: (any HTTP2PoolHandler)?
     private var state: HTTP2PoolState
     private var connections: [HTTP2ClientConnection] = []
     /// The place of the connection that took the last request.
     private var current = 0
-    /// The size of the request that was refused, until room for it is there.
-    private var refusedBodyCount: Int?
+    /// The sizes of the requests that were refused, until room for them is there.
+    private var refused = RefusedRequests()
     private var isClosing = false
     private var wakeTimer: LoopTimer?
     private var wakeMoment = LoopInstant(nanoseconds: .max)
@@ -66,30 +90,75 @@ package final class HTTP2Pool {
     package var capacity: Int { capacity(forBodiesOf: 4096) }
 
     /// Submits a request; false if there is no room now: `poolHasCapacity` comes when there is.
-    package func submit(_ request: borrowing HTTP2Request, tag: Int) -> Bool {
+    ///
+    /// Bulk work spares a tenth of the streams of one connection for what comes in between. It spares no part of the
+    /// send window: credit comes sooner than answers, and whoever is told of room first sends what is urgent.
+    package func submit(_ request: borrowing HTTP2Request, tag: Int, isBulk: Bool = false) -> Bool {
         loop.preconditionOnLoop()
         guard !isClosing else { return false }
-        if current < connections.count, connections[current].submit(request, tag: tag) {
-            tookRequest()
+        // At first where the whole body fits: the rest of one that does not waits for credit.
+        if place(request, tag, fitting: request.bodyCount, isBulk) || place(request, tag, fitting: 0, isBulk) {
+            if !refused.isEmpty { tookRequest(isBulk: isBulk) }
             return true
         }
-        for index in connections.indices where index != current {
-            guard index < connections.count, connections[index].submit(request, tag: tag) else { continue }
-            current = index
-            tookRequest()
-            return true
-        }
-        refusedBodyCount = request.bodyCount
+        refused.add(request.bodyCount, isBulk: isBulk)
         perform(state.needsRoom(now: loop.now))
         return false
+    }
+
+    /// Submits to the connection that took the last request, else to the first that takes it.
+    private func place(_ request: borrowing HTTP2Request, _ tag: Int, fitting size: Int, _ isBulk: Bool) -> Bool {
+        if submit(request, tag, to: current, fitting: size, isBulk) { return true }
+        for index in connections.indices where index != current {
+            guard submit(request, tag, to: index, fitting: size, isBulk) else { continue }
+            current = index
+            return true
+        }
+        return false
+    }
+
+    private func submit(
+        _ request: borrowing HTTP2Request,
+        _ tag: Int,
+        to index: Int,
+        fitting size: Int,
+        _ isBulk: Bool
+    ) -> Bool {
+        guard index < connections.count, connections[index].fits(bodyCount: size) else { return false }
+        return connections[index].submit(request, tag: tag, sparing: isBulk ? sparedStreams(at: index) : 0)
+    }
+
+    /// The streams that bulk work spares: on the first connection that has many.
+    private func sparedStreams(at index: Int) -> Int {
+        let streams = connections[index].allowedStreams
+        guard streams > Self.fewStreams,
+            !connections[..<index].contains(where: { $0.allowedStreams > Self.fewStreams })
+        else { return 0 }
+        return max(1, streams / 10)
     }
 
     /// Connects unless there is a connection, or one is being made; `poolHasCapacity` comes when it is ready.
     package func connectIfNeeded() {
         loop.preconditionOnLoop()
         guard !isClosing, readyCount == 0 else { return }
-        refusedBodyCount = refusedBodyCount ?? 0
+        refused.addConnection()
         perform(state.needsRoom(now: loop.now))
+    }
+
+    /// Gives all connections up and makes others when they are needed, with another TLS context if one is given.
+    ///
+    /// For a key or certificate that was revoked or is new: providers bind a connection to what it began with. What is
+    /// open is still answered. Pauses after failures end, for their cause may be gone.
+    package func replaceConnections(tls: TLSClientContext? = nil) {
+        loop.preconditionOnLoop()
+        guard !isClosing else { return }
+        if let tls { self.tls = tls }
+        state.forgetFailures()
+        for connection in connections {
+            state.isDismissed(connection.identifier)
+            connection.dismiss()
+        }
+        if !refused.isEmpty { perform(state.needsRoom(now: loop.now)) }
     }
 
     /// Takes no more requests; connections close when theirs are answered.
@@ -97,7 +166,7 @@ package final class HTTP2Pool {
         loop.preconditionOnLoop()
         isClosing = true
         wakeTimer?.cancel()
-        for connection in connections { connection.leave() }
+        for connection in connections { connection.dismiss() }
         forgetIfDone()
     }
 
@@ -110,11 +179,9 @@ package final class HTTP2Pool {
         forgetIfDone()
     }
 
-    private func tookRequest() {
-        if refusedBodyCount != nil {
-            refusedBodyCount = nil
-            state.foundRoom()
-        }
+    private func tookRequest(isBulk: Bool) {
+        refused.remove(isBulk: isBulk)
+        if refused.isEmpty { state.foundRoom() }
     }
 
     private func forgetIfDone() {
@@ -131,7 +198,7 @@ extension HTTP2Pool {
         for action in actions {
             switch action {
             case .open(let identifier): open(identifier)
-            case .close(let identifier): connections.first { $0.identifier == identifier }?.leave()
+            case .close(let identifier): connections.first { $0.identifier == identifier }?.dismiss()
             case .wake(let moment): wake(at: moment)
             }
         }
@@ -172,11 +239,13 @@ extension HTTP2Pool {
         perform(actions)
     }
 
-    private func ended(_ identifier: Int, reason: String, wasReady: Bool) {
+    private func ended(_ identifier: Int, reason: String, wasReady: Bool, isDismissed: Bool = false) {
         let (pause, actions) = state.ended(identifier, now: loop.now, random: .random(in: 0..<1))
-        let event: HTTP2PoolEvent =
-            wasReady ? .closed(reason: reason) : .connectFailed(reason: reason, nextAttemptAfter: pause)
-        handler?.pool(self, event: event)
+        if wasReady {
+            handler?.pool(self, event: .closed(reason: reason))
+        } else if !isDismissed {
+            handler?.pool(self, event: .connectFailed(reason: reason, nextAttemptAfter: pause))
+        }
         if !isClosing { perform(actions) }
         forgetIfDone()
     }
@@ -194,6 +263,7 @@ extension HTTP2Pool {
     }
 
     func connection(_ connection: HTTP2ClientConnection, received goAway: HTTP2GoAway) {
+        if goAway.errorCode == .enhanceYourCalm { state.isRebuked(connection.identifier) }
         handler?.pool(self, event: .goAway(goAway))
     }
 
@@ -218,16 +288,32 @@ extension HTTP2Pool {
 
     /// The connection has read, or written: there may be room.
     func connectionProgressed(_ connection: HTTP2ClientConnection) {
-        guard let wanted = refusedBodyCount, connection.canSubmit(bodyCount: wanted) else { return }
-        refusedBodyCount = nil
-        state.foundRoom()
+        guard !refused.isEmpty else { return }
+        let hasSmall = refused.small.map { connection.canSubmit(bodyCount: $0) } ?? false
+        let hasBulk = refused.bulk.map { hasRoom(connection, forBulkOf: $0) } ?? false
+        guard hasSmall || hasBulk else { return }
+        if hasSmall { refused.remove(isBulk: false) }
+        if hasBulk { refused.remove(isBulk: true) }
+        if refused.isEmpty { state.foundRoom() }
         handler?.poolHasCapacity(self)
+    }
+
+    private func hasRoom(_ connection: HTTP2ClientConnection, forBulkOf size: Int) -> Bool {
+        guard let index = connections.firstIndex(where: { $0 === connection }) else { return false }
+        return connection.canSubmit(bodyCount: size, sparing: sparedStreams(at: index))
+    }
+
+    func connection(_ connection: HTTP2ClientConnection, isSilent: Bool) {
+        let actions = state.isSilent(connection.identifier, isSilent, now: loop.now)
+        if isSilent { handler?.pool(self, event: .silent) }
+        if !isClosing { perform(actions) }
     }
 
     func connectionEnded(_ connection: HTTP2ClientConnection, reason: String) {
         guard let index = connections.firstIndex(where: { $0 === connection }) else { return }
         connections.remove(at: index)
         current = 0
-        ended(connection.identifier, reason: reason, wasReady: connection.wasReady)
+        let isDismissed = connection.isDismissed
+        ended(connection.identifier, reason: reason, wasReady: connection.wasReady, isDismissed: isDismissed)
     }
 }

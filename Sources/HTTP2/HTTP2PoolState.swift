@@ -2,8 +2,8 @@ package import Transport
 
 /// When a pool opens connections and gives them up: decisions only, no I/O, no clock and no chance of its own.
 ///
-/// One connection is made at a time. Another is added when all have been full for a while; a failing host gets longer
-/// and longer pauses with jitter; those that are not needed are closed.
+/// One connection is made at a time. Another is added when all have been full for a while, or when those that stand
+/// bring nothing; a failing host gets longer and longer pauses with jitter; those that are not needed are closed.
 package struct HTTP2PoolState {
     package enum Action: Equatable {
         /// Begin to connect.
@@ -29,6 +29,10 @@ package struct HTTP2PoolState {
         var isProductive = false
         /// An answer has shown that the credential is good.
         var isProven = false
+        /// It brings nothing although requests are open.
+        var isSilent = false
+        /// The peer has ended it because of our conduct.
+        var isRebuked = false
         /// Given up by us.
         var isDismissed = false
     }
@@ -86,10 +90,32 @@ package struct HTTP2PoolState {
         change(identifier) { $0.isProven = true }
     }
 
+    /// The connection takes no requests while it is silent.
+    package mutating func isSilent(_ identifier: Int, _ isSilent: Bool, now: LoopInstant) -> [Action] {
+        change(identifier) { $0.isSilent = isSilent }
+        return fullSince == nil ? [] : decide(now)
+    }
+
     /// The connection takes no more requests, but may still bring answers.
     package mutating func isLeaving(_ identifier: Int, now: LoopInstant) -> [Action] {
         change(identifier) { $0.phase = .leaving }
         return fullSince == nil ? [] : decide(now)
+    }
+
+    /// The peer has asked for calm (RFC 9113 section 7): its end counts as a failure, whatever it has brought.
+    package mutating func isRebuked(_ identifier: Int) {
+        change(identifier) { $0.isRebuked = true }
+    }
+
+    /// Whoever decides on the connections has changed what was wrong: failures so far count no more.
+    package mutating func forgetFailures() {
+        failureCount = 0
+        pausedUntil = nil
+    }
+
+    /// The connection is given up by us: that it may have brought nothing says nothing about the host.
+    package mutating func isDismissed(_ identifier: Int) {
+        change(identifier) { $0.isDismissed = true }
     }
 
     /// The connection is gone; `random` is in 0..<1.
@@ -103,7 +129,9 @@ package struct HTTP2PoolState {
         guard let index = members.firstIndex(where: { $0.identifier == identifier }) else { return (.zero, []) }
         let member = members.remove(at: index)
         var pause = Duration.zero
-        if !member.isProductive, !member.isDismissed {
+        if member.isDismissed {
+            // Its end says nothing about the host.
+        } else if member.isRebuked || !member.isProductive {
             failureCount += 1
             pause = Self.pause(afterFailures: failureCount, options, random: random)
         } else if now - member.readySince < Self.shortLife {
@@ -137,7 +165,10 @@ package struct HTTP2PoolState {
     private mutating func decide(_ now: LoopInstant) -> [Action] {
         guard let fullSince, !members.contains(where: { $0.phase == .connecting }) else { return [] }
         if let pausedUntil, now < pausedUntil { return [.wake(pausedUntil)] }
-        let ready = members.filter { $0.phase == .ready }
+        let ready = members.filter { $0.phase == .ready && !$0.isSilent }
+        // Silent ones are replaced, but a host that answers nothing at all shall not get more and more connections.
+        let silentCount = members.count { $0.phase == .ready && $0.isSilent }
+        guard silentCount <= options.maximumConnections else { return [] }
         if !ready.isEmpty {
             // A connection with one stream until its credential is proven is no sign of a lack of connections.
             guard ready.count < options.maximumConnections, ready.allSatisfy(\.isProven) else { return [] }

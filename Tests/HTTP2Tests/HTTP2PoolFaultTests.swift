@@ -32,6 +32,97 @@ struct HTTP2PoolFaultTests {
         }
     }
 
+    @Test("With requests open silence is noticed long before the idle connection's PING, and others take over")
+    func silenceWhileOpen() async throws {
+        for pings in [true, false] {
+            try await withScene { loop, scene in
+                try await loop.run {
+                    try scene.value.startServer()
+                    var options = HTTP2Options()
+                    options.pingInterval = pings ? .seconds(600) : nil
+                    options.silenceLimit = .milliseconds(100)
+                    options.pingDeadline = .seconds(3)
+                    options.answerDeadline = .seconds(4)
+                    scene.value.startPool(options)
+                    scene.value.push([1])
+                }
+                try await loop.wait(for: "the first answer") { scene.value.answers.count == 1 }
+                try await loop.run {
+                    for connection in scene.value.server?.connections ?? [] { connection.goSilent() }
+                    scene.value.push([2])
+                }
+                try await loop.wait(for: "the finding") { scene.value.events.contains(.silent) }
+                try await loop.run { scene.value.push([3]) }
+                try await loop.wait(for: "an answer over a new connection") { scene.value.answers[3] != nil }
+                try await loop.run { #expect(scene.value.failures.isEmpty) }
+                try await loop.wait(for: "the failure") { scene.value.failures.count == 1 }
+                try await loop.run {
+                    let reason =
+                        pings
+                        ? "no sign of life from the server within 3.0 seconds of a PING"
+                        : "nothing came from the server within 4.0 seconds"
+                    #expect(scene.value.failures[2] == .unanswered(reason: reason))
+                }
+            }
+        }
+    }
+
+    @Test("A first answer that does not come holds up one request, not all, though the peer answers PINGs")
+    func silentFirstAnswer() async throws {
+        try await withScene { loop, scene in
+            try await loop.run {
+                try scene.value.startServer()
+                var options = HTTP2Options()
+                options.unprovenStreamLimit = 1
+                options.pingInterval = .seconds(60)
+                options.silenceLimit = .milliseconds(100)
+                options.answerDeadline = .seconds(4)
+                scene.value.startPool(options)
+                scene.value.respond = { connection, request in
+                    guard connection.identifier > 1 else { return }
+                    try? connection.respond(request.streamID, status: 200)
+                }
+                scene.value.push(0..<20)
+            }
+            try await loop.wait(for: "the other answers") { scene.value.answers.count == 19 }
+            try await loop.run { #expect(scene.value.failures.isEmpty) }
+            try await loop.wait(for: "the failure") { scene.value.failures.count == 1 }
+            try await loop.wait(for: "the connection's end") { scene.value.server?.connections.count == 1 }
+            try await loop.run {
+                #expect(scene.value.failures[0] == .unanswered(reason: "no answer within 4.0 seconds"))
+                #expect(scene.value.server?.acceptedCount == 2)
+            }
+        }
+    }
+
+    @Test("A connection that was silent is used again when it brings something")
+    func silenceEnds() async throws {
+        try await withScene { loop, scene in
+            try await loop.run {
+                try scene.value.startServer()
+                var options = HTTP2Options()
+                options.silenceLimit = .milliseconds(50)
+                options.maximumConnections = 1
+                scene.value.startPool(options)
+                scene.value.respond = { _, _ in }
+                scene.value.push([1])
+            }
+            try await loop.wait(for: "the finding") { scene.value.events.contains(.silent) }
+            try await loop.run {
+                #expect(scene.value.pool?.capacity == 0)
+                let (connection, request) = scene.value.requests[0]
+                try connection.respond(request.streamID, status: 200)
+            }
+            try await loop.wait(for: "room") { (scene.value.pool?.capacity ?? 0) > 0 }
+            try await loop.run {
+                scene.value.respond = { try? $0.respond($1.streamID, status: 200) }
+                scene.value.push([2])
+            }
+            try await loop.wait(for: "the answer") { scene.value.answers.count == 2 }
+            try await loop.run { #expect(scene.value.server?.acceptedCount == 1) }
+        }
+    }
+
     @Test("PINGs that are answered keep an idle connection")
     func livelyIdleness() async throws {
         try await withScene { loop, scene in

@@ -149,4 +149,49 @@ struct HTTP2PoolStateTests {
         #expect(state.tidy(now: moment(90_000)) { uses[$0] } == [])
         #expect(state.ended(3, now: moment(10_000), random: 0).pause == .zero)
     }
+
+    @Test("Connections that bring nothing are replaced, at most as many as there may be connections")
+    func silence() {
+        var state = state(connections: 3)
+        #expect(state.isSilent(1, true, now: moment(5000)) == [])
+        #expect(state.isSilent(2, true, now: moment(5000)) == [])
+        #expect(state.needsRoom(now: moment(5000)) == [.wake(moment(5010))])
+        #expect(state.isSilent(3, true, now: moment(5000)) == [.open(4)])
+        state.becameReady(4, now: moment(5010))
+        #expect(state.isSilent(4, true, now: moment(9000)) == [])
+        #expect(state.ended(1, now: moment(9000), random: 0).actions == [.open(5)])
+    }
+
+    @Test("An unproven connection that is silent is no reason to wait for its answer")
+    func unprovenSilence() {
+        var state = HTTP2PoolState(options: options())
+        _ = state.needsRoom(now: moment(0))
+        state.becameReady(1, now: moment(10))
+        #expect(state.needsRoom(now: moment(500)) == [])
+        #expect(state.isSilent(1, true, now: moment(5010)) == [.open(2)])
+        state.becameReady(2, now: moment(5020))
+        #expect(state.isSilent(1, false, now: moment(5030)) == [])
+    }
+
+    @Test("A peer that asks for calm gets a pause, however much it has answered")
+    func rebuke() {
+        var state = state(connections: 1)
+        _ = state.needsRoom(now: moment(5000))
+        state.isRebuked(1)
+        #expect(state.isLeaving(1, now: moment(5000)) == [.open(2)])
+        #expect(state.ended(1, now: moment(5000), random: 1).pause == .milliseconds(100))
+    }
+
+    @Test("Connections that are replaced by will are no failures, and end the pause after some")
+    func replacedByWill() {
+        var state = HTTP2PoolState(options: options())
+        _ = state.needsRoom(now: moment(0))
+        #expect(state.ended(1, now: moment(0), random: 1).pause == .milliseconds(100))
+        state.forgetFailures()
+        #expect(state.needsRoom(now: moment(1)) == [.open(2)])
+        state.becameReady(2, now: moment(2))
+        state.isDismissed(2)
+        #expect(state.isLeaving(2, now: moment(3)) == [.open(3)])
+        #expect(state.ended(2, now: moment(4), random: 1).pause == .zero)
+    }
 }

@@ -233,4 +233,104 @@ struct HTTP2PoolTests {
             try await loop.wait(for: "the answers") { scene.value.answers.count == 10 }
         }
     }
+
+    @Test("Bulk work leaves a tenth of the streams of one connection to others, and goes on when it may")
+    func bulkReserve() async throws {
+        try await withScene { loop, scene in
+            try await loop.run {
+                try scene.value.startServer(PoolScene.serverOptions(streams: 30))
+                var options = HTTP2Options()
+                options.maximumConnections = 2
+                scene.value.startPool(options)
+                scene.value.push([0])
+            }
+            try await loop.wait(for: "the proof") { scene.value.answers.count == 1 }
+            try await loop.run {
+                scene.value.respond = { _, _ in }
+                scene.value.isBulk = true
+                scene.value.push(1...100)
+            }
+            try await loop.wait(for: "what bulk work may use") { scene.value.requests.count == 58 }
+            try await loop.run {
+                #expect(scene.value.pool?.readyCount == 2)
+                #expect(!scene.value.submit(1000, isBulk: true))
+                for tag in 1001...1003 { #expect(scene.value.submit(tag, isBulk: false)) }
+                #expect(!scene.value.submit(1004, isBulk: false))
+            }
+            try await loop.wait(for: "the others") { scene.value.requests.count == 61 }
+            try await loop.run {
+                scene.value.respond = { try? $0.respond($1.streamID, status: 200) }
+                for (connection, request) in scene.value.requests {
+                    try connection.respond(request.streamID, status: 200)
+                }
+            }
+            try await loop.wait(for: "the answers") { scene.value.answers.count == 104 }
+        }
+    }
+
+    @Test("Bulk work may use the only stream of an unproven connection, and all of few streams")
+    func bulkOnFewStreams() async throws {
+        try await withScene { loop, scene in
+            try await loop.run {
+                try scene.value.startServer(PoolScene.serverOptions(streams: 8))
+                var options = HTTP2Options()
+                options.unprovenStreamLimit = 1
+                options.maximumConnections = 1
+                scene.value.startPool(options)
+                scene.value.respond = { _, _ in }
+                scene.value.isBulk = true
+                scene.value.push(0..<100)
+            }
+            try await loop.wait(for: "the first request") { scene.value.requests.count == 1 }
+            try await loop.run {
+                let (connection, request) = scene.value.requests[0]
+                try connection.respond(request.streamID, status: 200)
+            }
+            try await loop.wait(for: "all streams") { scene.value.requests.count == 9 }
+        }
+    }
+
+    @Test("Connections are replaced on demand: what is open is answered on the old one, what comes goes to a new one")
+    func replacement() async throws {
+        try await withScene { loop, scene in
+            try await loop.run {
+                try scene.value.startServer()
+                scene.value.startPool()
+                scene.value.respond = { _, _ in }
+                scene.value.push(0..<5)
+            }
+            try await loop.wait(for: "five requests") { scene.value.requests.count == 5 }
+            try await loop.run {
+                scene.value.pool?.replaceConnections()
+                scene.value.push(5..<10)
+            }
+            try await loop.wait(for: "five more") { scene.value.requests.count == 10 }
+            try await loop.run {
+                let identifiers = scene.value.requests.map(\.connection.identifier)
+                #expect(identifiers == [1, 1, 1, 1, 1, 2, 2, 2, 2, 2])
+                for (connection, request) in scene.value.requests {
+                    try connection.respond(request.streamID, status: 200)
+                }
+            }
+            try await loop.wait(for: "the answers") { scene.value.answers.count == 10 }
+            try await loop.wait(for: "the old connection's end") { scene.value.server?.connections.count == 1 }
+            try await loop.run { #expect(scene.value.failures.isEmpty) }
+        }
+    }
+
+    @Test("A stream window that SETTINGS shrink while requests are open is kept to")
+    func shrinkingWindow() async throws {
+        try await withScene { loop, scene in
+            try await loop.run {
+                var server = PoolScene.serverOptions(streams: 50)
+                server.settings.initialWindowSize = 100
+                try scene.value.startServer(server)
+                scene.value.startPool()
+                scene.value.request = pushRequest(bodyOf: 4000)
+                scene.value.push(0..<50)
+            }
+            try await loop.wait(for: "the answers") { scene.value.answers.count == 50 }
+            try await loop.run { #expect(scene.value.requests.allSatisfy { $0.request.body.count == 4000 }) }
+        }
+    }
 }

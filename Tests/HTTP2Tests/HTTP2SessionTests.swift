@@ -84,21 +84,59 @@ struct HTTP2SessionTests {
         #expect(!pair.submit(pushRequest(), tag: 2))
     }
 
-    @Test("Bodies are submitted only as far as the connection's window reaches")
+    @Test("Bodies are submitted until the connection's window is full to its last byte, which earns it all back")
     func window() throws {
         let pair = try MemoryPair(settings: HTTP2Settings(maximumConcurrentStreams: 1000))
         defer { pair.close() }
         try pair.pump()
-        let request = pushRequest(bodyOf: 4096)
+        let request = pushRequest(bodyOf: 4095)
         var count = 0
         while pair.submit(request, tag: count) { count += 1 }
-        #expect(count == 15)
-        #expect(pair.client?.availableWindow == 65_535 - 15 * 4096)
-        #expect(pair.submit(pushRequest(bodyOf: 4095), tag: 99))
-        #expect(pair.client?.availableWindow == 0)
+        // The last one has room for 15 bytes.
+        #expect(count == 17)
+        #expect(pair.client?.fits(bodyCount: 1) == false)
+        #expect(!pair.submit(pushRequest(bodyOf: 1), tag: 99))
+        try pair.server?.receive(pair.clientOutput())
+        #expect(pair.requests.count == 16)
+        // The server gives credit back in steps of half a window: both halves.
+        try pair.client?.receive(pair.serverOutput())
+        #expect((pair.client?.availableWindow ?? 0) == 65_535 - (4095 - 15))
         try pair.pump()
-        // The server gives credit back in steps of half a window.
-        #expect((pair.client?.availableWindow ?? 0) >= 32_767)
+        #expect(pair.requests.count == 17)
+    }
+
+    @Test("A connection carries a whole window in each round trip", arguments: [300, 4096])
+    func windowInRoundTrip(bodyCount: Int) throws {
+        let pair = try MemoryPair(settings: HTTP2Settings(maximumConcurrentStreams: 1000))
+        defer { pair.close() }
+        pair.respond = { session, request in try session.respond(request.streamID, status: 200) }
+        try pair.pump()
+        let request = pushRequest(bodyOf: bodyCount)
+        var tag = 0
+        for _ in 0..<100 {
+            while pair.submit(request, tag: tag) { tag += 1 }
+            // What is on its way arrives at once, the other side's output after it.
+            for chunk in try pair.clientOutput().chunked(1400) {
+                try pair.server?.receive(chunk)
+                // The server writes when it has read a piece.
+                pair.hold(try pair.serverOutput())
+            }
+            try pair.deliver()
+        }
+        #expect(pair.answers.count * bodyCount >= 95 * 65_535)
+    }
+
+    @Test("Streams are spared for others")
+    func sparedStreams() throws {
+        let pair = try MemoryPair(settings: HTTP2Settings(maximumConcurrentStreams: 10))
+        defer { pair.close() }
+        try pair.pump()
+        let client = try #require(pair.client)
+        for tag in 0..<8 {
+            #expect(client.submit(pushRequest(bodyOf: 5), tag: tag, sparing: 2, now: LoopInstant(nanoseconds: 0)))
+        }
+        #expect(!client.canSubmit(bodyCount: 5, sparing: 2))
+        #expect(client.canSubmit(bodyCount: 5))
     }
 
     @Test("A body larger than the whole window is sent alone and in pieces")

@@ -10,6 +10,7 @@ final class MemoryPair: HTTP2ClientSessionHandler, HTTP2ServerSessionHandler {
     var goAways: [HTTP2GoAway] = []
     var requests: [HTTP2ServerRequest] = []
     var streamsReceived: [Int32] = []
+    private var underway: [UInt8] = []
     /// What the server does with a request; nothing keeps it waiting.
     var respond: (HTTP2ServerSession, HTTP2ServerRequest) throws -> Void = { _, _ in }
     var respondLean: (HTTP2ServerSession, Int32) -> Void = { _, _ in }
@@ -46,6 +47,16 @@ final class MemoryPair: HTTP2ClientSessionHandler, HTTP2ServerSessionHandler {
         var bytes: [UInt8] = []
         try server?.drain { bytes += $0.copiedBytes }
         return bytes
+    }
+
+    /// Keeps the server's output, as a network does.
+    func hold(_ output: [UInt8]) { underway += output }
+
+    /// The client receives what was held.
+    func deliver() throws {
+        let output = underway
+        underway = []
+        if !output.isEmpty { try client?.receive(output) }
     }
 
     func submit(_ request: HTTP2Request, tag: Int, at nanoseconds: Int64 = 0) -> Bool {
@@ -90,4 +101,11 @@ func pushRequest(bodyOf size: Int = 20, topic: String = "com.example.app") -> HT
         path: Array("/3/device/0a0b".utf8),
         values: [Array("id-1".utf8), Array("bearer abc".utf8)]
     )
+}
+
+extension Array {
+    /// Pieces of that many elements, the last one shorter.
+    func chunked(_ count: Int) -> [[Element]] {
+        stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
+    }
 }

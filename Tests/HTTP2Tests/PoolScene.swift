@@ -20,6 +20,8 @@ final class PoolScene: HTTP2PoolHandler, HTTP2ServerConnectionHandler {
     var request = pushRequest()
     /// Whether each request's path ends with its tag.
     var numbersPaths = false
+    /// Whether `push` leaves the reserve to others.
+    var isBulk = false
     /// Whether requests that were not processed are submitted again, as often as it takes.
     var resendsUnprocessed = false
     /// What the server does with a request.
@@ -84,6 +86,11 @@ final class PoolScene: HTTP2PoolHandler, HTTP2ServerConnectionHandler {
         throw TransportError.unusable("no port is free")
     }
 
+    /// Submits one request; whether there was room.
+    func submit(_ tag: Int, isBulk: Bool) -> Bool {
+        pool?.submit(request, tag: tag, isBulk: isBulk) ?? false
+    }
+
     /// Submits what there is room for; the rest when there is more.
     func push(_ tags: some Sequence<Int>) {
         waiting += tags
@@ -94,7 +101,7 @@ final class PoolScene: HTTP2PoolHandler, HTTP2ServerConnectionHandler {
         var count = 0
         while count < waiting.count {
             if numbersPaths { request.path = Array("/3/device/\(waiting[count])".utf8) }
-            guard pool?.submit(request, tag: waiting[count]) == true else { break }
+            guard pool?.submit(request, tag: waiting[count], isBulk: isBulk) == true else { break }
             count += 1
         }
         waiting.removeFirst(count)

@@ -32,6 +32,8 @@ package final class Route {
     private var isPumpPlanned = false
     /// The pool refused a request and has not said that it has room.
     private var isPoolFull = false
+    /// The pool refused a push of a big target; there may be room for others.
+    private var isBulkFull = false
     private var sweep: LoopTimer?
     private var loggedRefusal: String?
     /// When a push was sent, or the first one began to wait.
@@ -127,29 +129,29 @@ package final class Route {
         guard ownership.maySend(now: loop.now) else { return planSweep() }
         guard provider.isReady else { return waitForProvider() }
         while !isPoolFull, let push = small.popFirst() {
-            if !send(push, through: pool) { small.prepend(push) }
+            if !send(push, through: pool, isBulk: false) { small.prepend(push) }
         }
-        while !isPoolFull, let push = bulk.popFirst() {
-            if !send(push, through: pool) { bulk.prepend(push) }
+        while !isPoolFull, !isBulkFull, let push = bulk.popFirst() {
+            if !send(push, through: pool, isBulk: true) { bulk.prepend(push) }
         }
         if !small.isEmpty || !bulk.isEmpty { planSweep() }
         callRoomWaiters()
     }
 
     /// Sends a push, or ends it when its time is over; false when the pool is full.
-    private func send(_ push: Push, through pool: HTTP2Pool) -> Bool {
+    private func send(_ push: Push, through pool: HTTP2Pool, isBulk: Bool) -> Bool {
         if push.run.message.isAbandoned { return true }
         if settlement.isExpired(push) {
             settlement.expire(push)
             return true
         }
         let tag = inFlight.insert(push)
-        if pool.submit(provider.request(for: push), tag: tag) {
+        if pool.submit(provider.request(for: push), tag: tag, isBulk: isBulk) {
             progressAt = loop.now
             return true
         }
         _ = inFlight.remove(tag)
-        isPoolFull = true
+        if isBulk { isBulkFull = true } else { isPoolFull = true }
         return false
     }
 
@@ -169,6 +171,7 @@ package final class Route {
             sweep = nil
             // Should the pool have forgotten to say that it has room, this asks it again.
             isPoolFull = false
+            isBulkFull = false
             for push in small.removeAll(where: settlement.isExpired) + bulk.removeAll(where: settlement.isExpired) {
                 settlement.expire(push)
             }
@@ -296,6 +299,7 @@ extension Route {
 extension Route: HTTP2PoolHandler {
     package func poolHasCapacity(_ pool: HTTP2Pool) {
         isPoolFull = false
+        isBulkFull = false
         planPump()
     }
 
@@ -325,6 +329,7 @@ extension Route: HTTP2PoolHandler {
         case .goAway(let goAway):
             let words = String(decoding: goAway.debugData, as: UTF8.self)
             log.info("the provider ends a connection", ["route": name, "code": "\(goAway.errorCode)", "words": words])
+        case .silent: log.warning("a connection to the provider is silent", ["route": name])
         case .closed(let reason): log.info("a connection to the provider has ended", ["route": name, "reason": reason])
         }
     }
