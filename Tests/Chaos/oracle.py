@@ -169,7 +169,7 @@ class Judge:
             if begin - self.limits.answer - self.slack(begin) <= first.time <= end:
                 return "dropped by the provider"
         for crash in self.crashes:
-            since = crash.begin - crash.lost - self.in_flight(crash.begin)
+            since = self.unsaved_since(crash.begin - crash.lost)
             if since <= first.time <= (crash.end or EVER) + self.limits.recovery:
                 return "Redis crashed"
         return self.late_output(first, second)

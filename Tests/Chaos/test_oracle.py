@@ -152,6 +152,8 @@ class Repeats(Case):
         self.history.outages.append(Outage(101, 102, 1.0))
         self.check([published()], [came(100.1), came(103, "two")], {"Redis crashed": 1})
         self.check([published(at=98)], [came(98.1), came(103, "two")], beyond=1)
+        self.history.outages.append(Outage(98.2, 101))
+        self.check([published(at=98)], [came(98.1), came(103, "two")], {"Redis crashed": 1})
         self.history.outages[0].lost = None
         self.check([published()], [came(100.1), came(103, "two")], calm=1)
 
