@@ -10,6 +10,7 @@ from support import PATH, PROGRAM, Workplace, eventually, free_port
 
 NAME = "primary"
 SET = "push:{chat}:fcm"
+INBOX = "push:{queue}:messages"
 
 
 class Sentinels(unittest.TestCase):
@@ -95,6 +96,24 @@ class Sentinels(unittest.TestCase):
             return self.ask.execute_command("SENTINEL", "FAILOVER", NAME)
         except redis.exceptions.ResponseError:
             return None  # It has not yet heard enough of the replica.
+
+    def test_what_the_new_primary_has_is_served_by_one_of_two_workers(self):
+        workers = [self.worker(), self.worker()]
+        self.client(self.ports[0]).sadd(SET, *[f"device-{number}" for number in range(20)])
+        old = self.client(self.ports[0])
+        texts = [f"text-{number}" for number in range(100)]
+        for text in texts:
+            old.xadd(INBOX, {"channel": "chat", "message": json.dumps({"pn_fcm": {"data": {"text": text}}})})
+        self.assertEqual(old.wait(1, 10_000), 1)
+        eventually("the sentinels begin", self.move, 30)
+        new = self.client(self.ports[1])
+        eventually("it is the primary", lambda: new.role()[0] == b"master", 20)
+        eventually("its queue is empty", lambda: new.xlen(INBOX) == 0, 40)
+        got = {(json.loads(push["body"])["message"]["data"]["text"], push["device"]) for push in self.simulator.received()}
+        devices = ["device"] + [f"device-{number}" for number in range(20)]
+        self.assertEqual({(text, device) for text in texts for device in devices} - got, set())
+        for worker in workers:
+            self.assertEqual(worker.stop(), 0)
 
     def test_a_replica_is_refused_with_a_reason(self):
         worker = self.place.start(PROGRAM, "worker", environment=self.simulator.environment | {
