@@ -29,7 +29,7 @@ struct DeliveryScene: Sendable {
     /// Runs the body with a worker; `prepare` writes its files and says its settings.
     static func run(
         _ options: SimulatorOptions = SimulatorOptions(),
-        change: @escaping @Sendable (inout SimulatorCredentials) throws -> Void = { _ in },
+        credentials change: @escaping @Sendable (inout SimulatorCredentials) throws -> Void = { _ in },
         prepare: @escaping @Sendable (Simulator, TemporaryFolder) throws -> Environment,
         _ body: (DeliveryScene) async throws -> Void
     ) async throws {

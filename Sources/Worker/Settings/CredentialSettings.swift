@@ -1,11 +1,12 @@
 import Encoding
 import Transport
 
-/// Reads the credentials that the settings name: the single variables.
+/// Reads the credentials that the settings name: those of the credentials file, then the single variables.
 enum CredentialSettings {
     /// The credentials for the gateways of a scope, in the order in which they are looked at.
     static func read(_ reader: inout SettingsReader, scope: Setting.Scope) -> [Credential] {
         var credentials: [Credential] = []
+        if !scope.isDisjoint(with: Setting.credentials.scope) { credentials += CredentialsFile.read(&reader) }
         if scope.contains(.apns) {
             apnsKey(&reader).map { credentials.append($0) }
             apnsCertificate(&reader).map { credentials.append($0) }

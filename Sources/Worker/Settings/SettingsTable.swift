@@ -207,10 +207,10 @@ extension Setting {
     package static let credentials = Setting(
         "CREDENTIALS",
         "FILE",
-        allowed: "a JSON file with an array of credentials",
-        summary: "several credentials",
-        scope: [.apns, .fcm],
-        isSupported: false
+        allowed: "the path of a JSON file with an array of credentials, or that JSON text",
+        summary:
+            "a JSON file with several credentials, see docs/credentials.md; single ones are for what it has none for",
+        scope: [.apns, .fcm]
     )
     package static let removalBrake = Setting(
         "REMOVAL_BRAKE",
