@@ -3,35 +3,43 @@ import Transport
 
 /// Measures the worker against programs that do the least that is possible, all in one run; prints ratios.
 ///
-///     bench PUSHBRIDGE SUBSCRIBER [SCALE]
+///     bench PUSHBRIDGE SUBSCRIBER [SCALE [costs|latency|replicas]]
 ///
 /// `scripts/bench` builds what it needs and starts it. A scale under 1 is for trying the benchmark itself.
 @main
 enum Main {
     static func main() async {
         let arguments = CommandLine.arguments
-        guard arguments.count == 3 || arguments.count == 4,
-            let scale = Double(arguments.count > 3 ? arguments[3] : "1"), scale > 0
+        guard (3...5).contains(arguments.count), let scale = Double(arguments.count > 3 ? arguments[3] : "1"),
+            scale > 0, let parts = arguments.count > 4 ? Part(rawValue: arguments[4]).map({ [$0] }) : Part.allCases
         else {
-            StandardStream.error.write("use: bench PUSHBRIDGE SUBSCRIBER [SCALE]\n")
+            StandardStream.error.write("use: bench PUSHBRIDGE SUBSCRIBER [SCALE [costs|latency|replicas]]\n")
             exit(2)
         }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let programs = Servers.Programs(pushbridge: arguments[1], subscriber: arguments[2], path: path)
         do {
-            try await run(programs, Scenarios.Sizes(scale: scale))
+            print("Measured on \(ProcessUsage.machine)\n")
+            for part in parts { try await run(part, programs, Scenarios.Sizes(scale: scale)) }
         } catch {
             StandardStream.error.write("bench: \(error)\n")
             exit(1)
         }
     }
 
-    private static func run(_ programs: Servers.Programs, _ sizes: Scenarios.Sizes) async throws {
-        print("Measured on \(ProcessUsage.machine)\n")
-        try await measureCosts(Scenarios(servers: Servers(programs), sizes: sizes))
-        let recording = try await Servers(programs, simulatorOptions: ["--lean", "--record"])
-        print(try await Scenarios(servers: recording, sizes: sizes).latency())
-        for table in try await replicas(programs, sizes) { print(table) }
+    /// What can be measured alone.
+    private enum Part: String, CaseIterable {
+        case costs, latency, replicas
+    }
+
+    private static func run(_ part: Part, _ programs: Servers.Programs, _ sizes: Scenarios.Sizes) async throws {
+        switch part {
+        case .costs: try await measureCosts(Scenarios(servers: Servers(programs), sizes: sizes))
+        case .latency:
+            let recording = try await Servers(programs, simulatorOptions: ["--lean", "--record"])
+            print(try await Scenarios(servers: recording, sizes: sizes).latency())
+        case .replicas: for table in try await replicas(programs, sizes) { print(table) }
+        }
     }
 
     /// Two workers, and providers that set the pace, so that no processor is busy all the time.
