@@ -53,6 +53,8 @@ package final class HTTP2Pool {
     /// The sizes of the requests that were refused, until room for them is there.
     private var refused = RefusedRequests()
     private var isClosing = false
+    /// The connection whose answer is being told.
+    private var answering: HTTP2ClientConnection?
     private var wakeTimer: LoopTimer?
     private var wakeMoment = LoopInstant(nanoseconds: .max)
     private var tidyTimer: LoopTimer?
@@ -170,6 +172,14 @@ package final class HTTP2Pool {
         forgetIfDone()
     }
 
+    /// Gives up the connection whose answer is being told, when those that are open have theirs; called within
+    /// `pool(_:request:answered:)`.
+    package func retireAnswering() {
+        guard let answering, !isClosing else { return }
+        state.isDismissed(answering.identifier)
+        answering.dismiss()
+    }
+
     /// Closes all connections at once; open requests fail, by the end of the turn.
     package func close() {
         loop.preconditionOnLoop()
@@ -255,7 +265,9 @@ extension HTTP2Pool {
 
 extension HTTP2Pool {
     func connection(_ connection: HTTP2ClientConnection, request tag: Int, answered response: HTTP2Response) {
+        answering = connection
         handler?.pool(self, request: tag, answered: response)
+        answering = nil
     }
 
     func connection(_ connection: HTTP2ClientConnection, request tag: Int, failed failure: HTTP2Failure) {

@@ -28,6 +28,8 @@ enum ProviderProperties {
         switch apns {
         case .sent where status != 200: return "sent with another status than 200"
         case .removeDevice where status != 410: return "a device is gone without a 410"
+        case .removeDevice(let reason, _) where reason != "Unregistered" && reason != "ExpiredToken":
+            return "a device is gone for an unknown reason"
         case .removeDevice(_, let since?) where since <= 0: return "dead before there were phones"
         case .doubtful where status != 400: return "a doubtful token without a 400"
         default: break
@@ -91,7 +93,9 @@ enum ProviderProperties {
         let reason: String
         switch verdict {
         case .sent: return nil
-        case .removeDevice(let word, _), .doubtful(let word), .failed(let word), .credential(let word, _): reason = word
+        case .removeDevice(let word, _), .doubtful(let word), .failed(let word, _), .credential(let word, _),
+            .reconnect(let word, _):
+            reason = word
         case .retry(let word, let after, _):
             if let after, after < .zero { return "a wait of less than nothing" }
             reason = word

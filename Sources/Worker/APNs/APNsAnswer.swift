@@ -1,58 +1,9 @@
 import Encoding
 
-/// What APNs' answers mean: one table by status and reason, and the status alone for what is not in it.
+/// What APNs' answers mean: the table ``APNsReason/rows`` by reason, and the status alone for what is not in it.
 ///
 /// Pure. From Apple's "Handling notification responses from APNs".
 package enum APNsAnswer {
-    /// The meaning of a reason, before what the answer itself adds.
-    private enum Meaning {
-        /// The token is dead since the answer's timestamp.
-        case gone
-        /// A dead token, or the other environment.
-        case doubtful
-        /// A token of another app, unless we made the topic ourselves.
-        case doubtfulTopic
-        case failed
-        case credential(Verdict.CredentialAction)
-        case retry(Verdict.RetryScope)
-    }
-
-    private static let table: [APNsReason: (status: Int, meaning: Meaning)] = [
-        .badDeviceToken: (400, .doubtful),
-        .deviceTokenNotForTopic: (400, .doubtfulTopic),
-        .badCollapseID: (400, .failed),
-        .badExpirationDate: (400, .failed),
-        .badMessageID: (400, .failed),
-        .badPriority: (400, .failed),
-        .badTopic: (400, .failed),
-        .duplicateHeaders: (400, .failed),
-        .invalidPushType: (400, .failed),
-        .missingDeviceToken: (400, .failed),
-        .missingTopic: (400, .failed),
-        .payloadEmpty: (400, .failed),
-        .topicDisallowed: (400, .failed),
-        .idleTimeout: (400, .retry(.connection)),
-        .badCertificate: (403, .credential(.stop)),
-        .badCertificateEnvironment: (403, .credential(.stop)),
-        .badEnvironmentKeyIDInToken: (403, .credential(.stop)),
-        .badEnvironmentKeyInToken: (403, .credential(.stop)),
-        .expiredProviderToken: (403, .credential(.refreshToken)),
-        .forbidden: (403, .credential(.stop)),
-        .invalidProviderToken: (403, .credential(.stop)),
-        .missingProviderToken: (403, .credential(.stop)),
-        .unrelatedKeyIDInToken: (403, .retry(.connection)),
-        .badPath: (404, .failed),
-        .methodNotAllowed: (405, .failed),
-        .expiredToken: (410, .gone),
-        .unregistered: (410, .gone),
-        .payloadTooLarge: (413, .failed),
-        .tooManyProviderTokenUpdates: (429, .retry(.connection)),
-        .tooManyRequests: (429, .retry(.device)),
-        .internalServerError: (500, .retry(.push)),
-        .serviceUnavailable: (503, .retry(.push)),
-        .shutdown: (503, .retry(.connection)),
-    ]
-
     /// The meaning of an answer.
     ///
     /// `body` may be anything: empty, HTML of a proxy, cut off. `retryAfter` and `date` are the headers of these names.
@@ -67,29 +18,48 @@ package enum APNsAnswer {
         if status == 200 { return .sent }
         let answer = read(body)
         let reason = ProviderAnswer.reason(answer.word, status: status)
-        let known = table[APNsReason(rawValue: reason)].flatMap { $0.status == status ? $0.meaning : nil }
-        switch known ?? meaning(ofStatus: status, hasTimestamp: answer.timestamp != nil, isEmpty: body.isEmpty) {
+        switch known(reason, status: status) ?? meaning(ofStatus: status) {
         case .gone: return .removeDevice(reason: reason, deadSince: answer.timestamp)
         case .doubtful: return .doubtful(reason: reason)
-        case .doubtfulTopic: return suffixAdded ? .failed(reason: reason) : .doubtful(reason: reason)
-        case .failed: return .failed(reason: reason)
+        case .doubtfulTopic: return suffixAdded ? .failed(reason: reason, fault: .push) : .doubtful(reason: reason)
+        case .failed(let fault): return .failed(reason: reason, fault: fault)
+        case .reconnect(let otherwise): return .reconnect(reason: reason, otherwise: otherwise)
         case .credential(let action): return .credential(reason: reason, action: action)
         case .retry(let scope):
             return .retry(reason: reason, after: RetryAfter.delay(retryAfter, date: date), scope: scope)
+        // FCM's.
+        case .invalidArgument, .quota: return .failed(reason: reason, fault: .push)
         }
     }
 
-    /// The meaning of a reason that is not in the table, or stands under another status than documented.
+    /// Why a connection ends, if its GOAWAY says that the credential is refused.
+    package static func refusal(inGoAway debugData: [UInt8]) -> String? {
+        guard let word = read(debugData).word, let row = APNsReason.rows[APNsReason(rawValue: word)],
+            row.meaning == .credential(.stop)
+        else { return nil }
+        return word
+    }
+
+    /// The meaning of a reason in the table.
     ///
-    /// A 410 counts when APNs itself can be seen in it: no body at all, or its timestamp.
-    private static func meaning(ofStatus status: Int, hasTimestamp: Bool, isEmpty: Bool) -> Meaning {
+    /// What speaks of the device counts only under its own status; the others have their meaning whatever the status.
+    private static func known(_ word: String, status: Int) -> AnswerMeaning? {
+        guard let row = APNsReason.rows[APNsReason(rawValue: word)] else { return nil }
+        switch row.meaning {
+        case .gone, .doubtful, .doubtfulTopic: return row.status == status ? row.meaning : nil
+        default: return row.meaning
+        }
+    }
+
+    /// The meaning of a status whose reason is not known: never the end of a device.
+    package static func meaning(ofStatus status: Int) -> AnswerMeaning {
         switch status {
         case 401: .credential(.stop)
+        case 403: .failed(.configuration)
         case 408: .retry(.push)
-        case 410: hasTimestamp || isEmpty ? .gone : .failed
         case 429: .retry(.device)
         case 500...599: .retry(.push)
-        default: .failed
+        default: .failed(.push)
         }
     }
 

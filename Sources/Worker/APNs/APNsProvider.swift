@@ -12,6 +12,7 @@ package enum APNsAuthentication {
 ///
 /// One for each environment and credential. Confined to the worker's loop.
 package final class APNsProvider: Provider {
+    package let gateway = Gateway.apns
     package var whenChanged: ((TargetEnding?) -> Void)?
     package let isReady = true
 
@@ -58,9 +59,13 @@ package final class APNsProvider: Provider {
         .apnsID(String(decoding: push.run.apnsID(push.token), as: UTF8.self))
     }
 
-    package func refreshCredential(reason: String) -> Bool {
-        guard case .token(let token) = authentication else { return false }
+    package func refreshCredential() -> CredentialRefresh {
+        guard case .token(let token) = authentication else { return .impossible }
         return token.refresh(now: now())
+    }
+
+    package func refusal(inGoAway debugData: [UInt8]) -> String? {
+        APNsAnswer.refusal(inGoAway: debugData)
     }
 
     private func template(of run: TargetRun) -> HTTP2RequestTemplate {

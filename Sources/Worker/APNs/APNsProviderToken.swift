@@ -45,16 +45,14 @@ package final class APNsProviderToken {
     }
 
     /// APNs says that the token is expired: makes another if it may.
-    ///
-    /// True when a push is worth trying once more.
-    package func refresh(now: Int64) -> Bool {
+    package func refresh(now: Int64) -> CredentialRefresh {
         let seconds = Self.seconds(now)
-        if refreshedAt != .min, (0..<Self.refreshGrace).contains(seconds - refreshedAt) { return true }
-        guard !(0..<Self.shortestUse).contains(seconds - issuedAt) else { return false }
-        guard let token = try? Self.sign(credential, issuedAt: seconds) else { return false }
+        if refreshedAt != .min, (0..<Self.refreshGrace).contains(seconds - refreshedAt) { return .underway }
+        guard !(0..<Self.shortestUse).contains(seconds - issuedAt) else { return .impossible }
+        guard let token = try? Self.sign(credential, issuedAt: seconds) else { return .impossible }
         refreshedAt = seconds
         use(token, issuedAt: seconds)
-        return true
+        return .renewed
     }
 
     /// The time of issue that the grid gives for a moment, in unix seconds.

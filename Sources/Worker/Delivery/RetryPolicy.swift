@@ -13,8 +13,8 @@ package struct RetryPolicy: Sendable {
 
     /// How long to wait before the next attempt; nil: give up.
     ///
-    /// `attempt` is 1 after the first one. `status` is nil when there was no answer. `retryAfter` is what the
-    /// provider asks for, and is never undercut.
+    /// `attempt` is how many attempts have ended in this way (``Tries``). `status` is nil when there was no answer.
+    /// `retryAfter` is what the provider asks for, and is never undercut.
     package func delay(
         afterAttempt attempt: Int,
         gateway: Gateway,
@@ -33,6 +33,24 @@ package struct RetryPolicy: Sendable {
         let limit = Self.growing(2, count, limit: 60)
         return .milliseconds(Int64((limit / 2 + random() * limit / 2) * 1000))
     }
+
+    /// How long a route is spared that sends too much: as asked, or a minute.
+    package func projectPause(asked: Duration?) -> Duration {
+        let range = Self.range(afterAttempt: 1, gateway: .fcm, status: 429, retryAfter: asked)
+        let seconds = range.lowerBound + random() * (range.upperBound - range.lowerBound)
+        return .milliseconds(Int64(min(seconds, Self.longestPause) * 1000))
+    }
+
+    /// How long a push waits that must not be sent for a while: that while, and a little more, so that not all come
+    /// back at the same moment; nil: its time to live ends before.
+    package func postponement(for pause: Duration, timeLeft: Duration) -> Duration? {
+        let spread = min(30, max(0.2, pause.seconds / 2))
+        let delay = pause + .milliseconds(Int64(random() * spread * 1000))
+        return delay < timeLeft ? delay : nil
+    }
+
+    /// Nobody asks for more than an hour and means it.
+    private static let longestPause = 3600.0
 
     /// The seconds between which chance decides.
     private static func range(
@@ -64,13 +82,9 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// Another server may be better at once; after that Apple's 15 minutes are come to quickly.
+    /// Another server may be better at once; after that Apple's 15 minutes count.
     private static func apnsServerError(_ attempt: Int) -> ClosedRange<Double> {
-        switch attempt {
-        case ...1: 1...2
-        case 2: 5...10
-        default: 900...1080
-        }
+        attempt <= 1 ? 1...5 : 900...1080
     }
 
     private static func growing(_ first: Double, _ attempt: Int, limit: Double) -> Double {

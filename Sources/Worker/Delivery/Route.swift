@@ -3,9 +3,10 @@ package import Transport
 
 /// The way of pushes to one provider with one credential: what waits, what is in flight, what is tried again.
 ///
-/// Takes pushes from the fan-out, sends them through the pool while it has capacity, reads the answers, and notes each
-/// push's outcome. Pushes of small targets go before those of big ones. What has to wait for long waits in Redis. Sends
-/// only while the worker owns what it has taken. Confined to the worker's loop.
+/// Takes pushes from the fan-out, sends them through the pool while it has capacity, reads the answers
+/// (`Route+Answers.swift`), and notes each push's outcome. Pushes of small targets go before those of big ones. What
+/// has to wait for long waits in Redis. Sends only while the worker owns what it has taken. Confined to the worker's
+/// loop.
 package final class Route {
     /// Above this many waiting pushes the fan-out is asked to wait: of small targets, and of big ones.
     package static let maximumSmallWaiting = 8192
@@ -17,13 +18,13 @@ package final class Route {
 
     /// For logs: gateway, environment, credential.
     package let name: String
-    private let provider: any Provider
-    private let loop: EventLoop
-    private let settlement: Settlement
+    let provider: any Provider
+    let loop: EventLoop
+    let settlement: Settlement
+    let log: Log
     private let ownership: Ownership
     private let delayed: DelayedPushes
-    private let log: Log
-    private var pool: HTTP2Pool?
+    private(set) var pool: HTTP2Pool?
     private var small = FIFO<Push>()
     private var bulk = FIFO<Push>()
     private var inFlight = Slab<Push>()
@@ -35,13 +36,21 @@ package final class Route {
     /// The pool refused a push of a big target; there may be room for others.
     private var isBulkFull = false
     private var sweep: LoopTimer?
-    private var loggedRefusal: String?
+    private var throttleTimer: LoopTimer?
     /// When a push was sent, or the first one began to wait.
     private var progressAt: LoopInstant
     /// Why nothing can be sent, as far as it is known.
     private var trouble: String?
     private var isHolding = false
     private var isClosed = false
+    // What the provider's answers have led to.
+    var health = CredentialHealth()
+    var throttle = Throttle()
+    /// The provider's word for why the route is throttled.
+    var throttleReason = ""
+    var holds = DeviceHolds()
+    var reconnections = Reconnections()
+    var alarms = Alarms()
 
     package init(
         name: String,
@@ -62,12 +71,18 @@ package final class Route {
         self.log = log
     }
 
-    /// Opens the way.
+    /// Opens the way, or opens it anew: connections that stand are used no further.
     ///
     /// Connections are made when there is something to send.
     package func open(to endpoint: Endpoint, tls: TLSClientContext, options: HTTP2Options) {
+        pool?.drain()
+        isPoolFull = false
+        isBulkFull = false
+        health = CredentialHealth()
+        reconnections = Reconnections()
         pool = HTTP2Pool(endpoint: endpoint, tls: tls, options: options, on: loop, handler: self)
         provider.whenChanged = { [weak self] failure in self?.providerChanged(failure) }
+        planPump()
     }
 
     /// Whether the fan-out may bring more pushes.
@@ -76,10 +91,10 @@ package final class Route {
     package var hasRoom: Bool { small.count < Self.maximumSmallWaiting && bulk.count < Self.maximumBulkWaiting }
 
     /// Pushes without an outcome.
-    package var unfinished: Int { small.count + bulk.count + inFlight.count + retrying }
+    package var unfinished: Int { small.count + bulk.count + inFlight.count + retrying + settlement.settling }
 
-    /// Pushes that were sent and have no answer yet.
-    package var unanswered: Int { inFlight.count }
+    /// Pushes that were sent, and have no answer or no outcome yet.
+    package var unanswered: Int { inFlight.count + settlement.settling }
 
     /// Calls back once, when there is room again.
     package func whenRoom(_ action: @escaping () -> Void) {
@@ -96,7 +111,7 @@ package final class Route {
     }
 
     /// Whether its credential can be used now, as far as is known.
-    package var isUsable: Bool { provider.isReady && loggedRefusal == nil }
+    package var isUsable: Bool { provider.isReady && health.reason == nil }
 
     /// Sends nothing more, and hears what is unanswered.
     package func hold() { isHolding = true }
@@ -108,6 +123,7 @@ package final class Route {
     package func close() {
         isClosed = true
         sweep?.cancel()
+        throttleTimer?.cancel()
         provider.close()
         pool?.close()
     }
@@ -128,22 +144,38 @@ package final class Route {
         if small.isEmpty, bulk.isEmpty { return callRoomWaiters() }
         guard ownership.maySend(now: loop.now) else { return planSweep() }
         guard provider.isReady else { return waitForProvider() }
-        while !isPoolFull, let push = small.popFirst() {
+        if let pause = throttle.pause(now: loop.now) { return wait(forEndOf: pause) }
+        while mayTry, let push = small.popFirst() {
             if !send(push, through: pool, isBulk: false) { small.prepend(push) }
         }
-        while !isPoolFull, !isBulkFull, let push = bulk.popFirst() {
+        while mayTry, !isBulkFull, let push = bulk.popFirst() {
             if !send(push, through: pool, isBulk: true) { bulk.prepend(push) }
         }
         if !small.isEmpty || !bulk.isEmpty { planSweep() }
         callRoomWaiters()
     }
 
-    /// Sends a push, or ends it when its time is over; false when the pool is full.
+    private var mayTry: Bool { !isPoolFull && throttleTimer == nil }
+
+    /// Sends a push, or ends it, or lets it wait elsewhere; false when it cannot be sent now.
     private func send(_ push: Push, through pool: HTTP2Pool, isBulk: Bool) -> Bool {
         if push.run.message.isAbandoned { return true }
         if settlement.isExpired(push) {
-            settlement.expire(push)
+            settlement.expire(push, after: nil)
             return true
+        }
+        if !holds.isEmpty, let wait = holds.wait(push.token, now: loop.now),
+            postpone(push, for: wait, reason: "TooManyRequests")
+        {
+            return true
+        }
+        if health.isStopped, !health.maySend(now: loop.now) {
+            settlement.failUnsent(push, reason: health.reason ?? "")
+            return true
+        }
+        if !throttle.isFree, let wait = throttle.take(now: loop.now) {
+            planThrottledPump(after: wait)
+            return false
         }
         let tag = inFlight.insert(push)
         if pool.submit(provider.request(for: push), tag: tag, isBulk: isBulk) {
@@ -155,7 +187,7 @@ package final class Route {
         return false
     }
 
-    private func callRoomWaiters() {
+    func callRoomWaiters() {
         guard !roomWaiters.isEmpty, hasRoom else { return }
         let waiters = roomWaiters
         roomWaiters = []
@@ -172,31 +204,14 @@ package final class Route {
             // Should the pool have forgotten to say that it has room, this asks it again.
             isPoolFull = false
             isBulkFull = false
+            holds.forget(now: loop.now)
             for push in small.removeAll(where: settlement.isExpired) + bulk.removeAll(where: settlement.isExpired) {
-                settlement.expire(push)
+                settlement.expire(push, after: trouble)
             }
             pump()
             putAsideIfStalled()
             callRoomWaiters()
         }
-    }
-
-    /// Nothing could be sent for a while: what waits goes to Redis, where it holds nothing else back.
-    private func putAsideIfStalled() {
-        guard loop.now - progressAt > Self.stallLimit, ownership.maySend(now: loop.now), !isHolding else { return }
-        let reason =
-            trouble ?? (provider.isReady ? "the provider takes no more pushes" : "there is no access token yet")
-        for push in small.removeAll(where: { _ in true }) { putAside(push, reason: reason, into: &small) }
-        for push in bulk.removeAll(where: { _ in true }) { putAside(push, reason: reason, into: &bulk) }
-    }
-
-    private func putAside(_ push: Push, reason: String, into queue: inout FIFO<Push>) {
-        var waiting = push
-        waiting.resends += 1
-        guard !push.run.message.isAbandoned else { return }
-        guard let delay = settlement.patience(of: waiting) else { return queue.append(push) }
-        settlement.traceRetry(waiting, status: nil, reason: reason, after: delay)
-        delayed.add(waiting, after: delay)
     }
 
     private func waitForProvider() {
@@ -210,10 +225,65 @@ package final class Route {
         }
         callRoomWaiters()
     }
+}
 
-    // MARK: Trying again
+// MARK: Waiting
 
-    private func retry(_ push: Push, after delay: Duration) {
+extension Route {
+    /// Nothing could be sent for a while: what waits goes to Redis, where it holds nothing else back.
+    private func putAsideIfStalled() {
+        guard loop.now - progressAt > Self.stallLimit, ownership.maySend(now: loop.now), !isHolding else { return }
+        if throttle.pause(now: loop.now) != nil { return }
+        let text =
+            trouble ?? (provider.isReady ? "the provider takes no more pushes" : "there is no access token yet")
+        for push in small.removeAll(where: { _ in true }) { putAside(push, text: text, into: &small) }
+        for push in bulk.removeAll(where: { _ in true }) { putAside(push, text: text, into: &bulk) }
+    }
+
+    private func putAside(_ push: Push, text: String, into queue: inout FIFO<Push>) {
+        var waiting = push
+        waiting.tries.countResend()
+        guard !push.run.message.isAbandoned else { return }
+        guard let delay = settlement.patience(of: waiting) else { return queue.append(push) }
+        let setback = Setback(reason: provider.isReady ? "NoConnection" : "NoAccessToken", text: text)
+        settlement.traceRetry(waiting, attempt: push.tries.attempt, setback, after: delay)
+        delayed.add(waiting, after: delay)
+    }
+
+    /// The provider is to be spared: what waits goes to Redis, unless it is for a moment only.
+    private func wait(forEndOf pause: Duration) {
+        guard pause >= DelayedPushes.minimumDelay else {
+            planThrottledPump(after: pause)
+            return planSweep()
+        }
+        let waiting = (small.removeAll { _ in true }, bulk.removeAll { _ in true })
+        for push in waiting.0 where !postpone(push, for: pause, reason: throttleReason) { small.append(push) }
+        for push in waiting.1 where !postpone(push, for: pause, reason: throttleReason) { bulk.append(push) }
+        if !small.isEmpty || !bulk.isEmpty { planSweep() }
+        callRoomWaiters()
+    }
+
+    /// Lets a push wait that must not be sent for a while; no attempt is counted.
+    ///
+    /// False when it stays: only one attempt is wanted, or its time to live ends before.
+    private func postpone(_ push: Push, for pause: Duration, reason: String) -> Bool {
+        if push.run.message.isAbandoned { return true }
+        guard let delay = settlement.postponement(of: push, for: pause) else { return false }
+        settlement.traceRetry(push, attempt: push.tries.attempt, Setback(reason: reason), after: delay)
+        retry(push, after: delay)
+        return true
+    }
+
+    private func planThrottledPump(after wait: Duration) {
+        guard throttleTimer == nil else { return }
+        throttleTimer = loop.schedule(after: wait) { [weak self] in
+            self?.throttleTimer = nil
+            self?.planPump()
+        }
+    }
+
+    /// Brings a push back after a time: from Redis if it is long.
+    func retry(_ push: Push, after delay: Duration) {
         if delay >= DelayedPushes.minimumDelay { return delayed.add(push, after: delay) }
         retrying += 1
         loop.schedule(after: delay) { [weak self] in
@@ -222,82 +292,11 @@ package final class Route {
             enqueue([push], isBulk: false)
         }
     }
-
-    /// Sends a push again that the provider has not processed.
-    ///
-    /// No attempt is counted, so that it waits no longer for that when a later answer asks for patience.
-    private func resend(_ push: Push, reason: String) {
-        var push = push
-        push.resends += 1
-        guard push.resends > Self.maximumResends else { return enqueue([push], isBulk: false) }
-        wait(push, afterAttempt: push.resends - Self.maximumResends, next: push.attempt, reason: reason)
-    }
-
-    private func retryUnlessLate(_ push: Push, reason: String, status: Int?, asked: Duration?) {
-        let next = push.attempt + 1
-        wait(push, afterAttempt: push.attempt, next: next, reason: reason, status: status, asked: asked)
-    }
-
-    /// Lets a push wait as the policy says after that many attempts, or ends it; `next` is the next attempt's number.
-    private func wait(
-        _ push: Push,
-        afterAttempt count: Int,
-        next: Int,
-        reason: String,
-        status: Int? = nil,
-        asked: Duration? = nil
-    ) {
-        guard let delay = settlement.retryDelay(of: push, afterAttempt: count, status: status, asked: asked) else {
-            return settlement.giveUp(push, status: status, reason: reason)
-        }
-        settlement.traceRetry(push, status: status, reason: reason, after: delay)
-        var push = push
-        push.attempt = next
-        retry(push, after: delay)
-    }
-
-    // MARK: Answers
-
-    private func settle(_ push: Push, _ verdict: Verdict, _ response: HTTP2Response) {
-        switch verdict {
-        case .sent:
-            if loggedRefusal != nil { loggedRefusal = nil }
-            settlement.sent(push, status: response.status) { self.provider.name(of: response, for: push) }
-        case .removeDevice(let reason, let deadSince):
-            settlement.remove(push, status: response.status, reason: reason, deadSince: deadSince)
-        case .doubtful(let reason):
-            settlement.removeDoubtful(push, status: response.status, reason: reason)
-        case .failed(let reason):
-            settlement.fail(push, status: response.status, reason: reason)
-        case .credential(let reason, let action):
-            credentialRefused(push, reason: reason, action: action, status: response.status)
-        case .retry(let reason, let after, _):
-            retryUnlessLate(push, reason: reason, status: response.status, asked: after)
-        }
-    }
-
-    private func credentialRefused(_ push: Push, reason: String, action: Verdict.CredentialAction, status: Int) {
-        guard action == .refreshToken, !push.isRefreshed, provider.refreshCredential(reason: reason) else {
-            logRefusal(reason)
-            return settlement.fail(push, status: status, reason: reason)
-        }
-        var push = push
-        push.isRefreshed = true
-        enqueue([push], isBulk: false)
-    }
-}
-
-extension Route {
-    /// Logged once for a run of refusals: each push has its own trace.
-    private func logRefusal(_ reason: String) {
-        guard loggedRefusal != reason else { return }
-        loggedRefusal = reason
-        log.error("the provider refuses the credential", ["route": name, "reason": reason])
-    }
 }
 
 extension Route: HTTP2PoolHandler {
     package func poolHasCapacity(_ pool: HTTP2Pool) {
+        guard pool === self.pool else { return }
         isPoolFull = false
         isBulkFull = false
         planPump()
@@ -305,15 +304,15 @@ extension Route: HTTP2PoolHandler {
 
     package func pool(_ pool: HTTP2Pool, request tag: Int, answered response: HTTP2Response) {
         guard let push = inFlight.remove(tag) else { return }
-        settle(push, provider.verdict(on: response, for: push), response)
+        settle(push, provider.verdict(on: response, for: push), response, from: pool)
         callRoomWaiters()
     }
 
     package func pool(_ pool: HTTP2Pool, request tag: Int, failed failure: HTTP2Failure) {
         guard let push = inFlight.remove(tag), !isClosed else { return }
         switch failure {
-        case .notProcessed(let reason): resend(push, reason: reason)
-        case .unanswered(let reason): retryUnlessLate(push, reason: reason, status: nil, asked: nil)
+        case .notProcessed(let text): resend(push, because: text)
+        case .unanswered(let text): retryUnlessLate(push, Setback(reason: "NoAnswer", text: text))
         }
         callRoomWaiters()
     }
@@ -326,9 +325,7 @@ extension Route: HTTP2PoolHandler {
         case .connectFailed(let reason, let pause):
             trouble = "the provider cannot be reached: \(reason)"
             log.warning("the provider cannot be reached", ["route": name, "reason": reason, "again_ms": pause])
-        case .goAway(let goAway):
-            let words = String(decoding: goAway.debugData, as: UTF8.self)
-            log.info("the provider ends a connection", ["route": name, "code": "\(goAway.errorCode)", "words": words])
+        case .goAway(let goAway): saidGoodbye(goAway)
         case .silent: log.warning("a connection to the provider is silent", ["route": name])
         case .closed(let reason): log.info("a connection to the provider has ended", ["route": name, "reason": reason])
         }

@@ -14,6 +14,8 @@ package final class Settlement {
     private let routeName: String
     private var brake: RemovalBrake
     private var isBraking = false
+    /// Removals under way: their pushes have no outcome yet.
+    package private(set) var settling = 0
 
     package init(
         routeName: String,
@@ -40,9 +42,9 @@ package final class Settlement {
         now() >= push.run.target.deadline
     }
 
-    /// Ends a push that was not sent in time.
-    package func expire(_ push: Push) {
-        push.run.deviceTrace()?.expired(push.run.target, device: push.token)
+    /// Ends a push that was not sent in time; `reason` is what it waited for, if that is known.
+    package func expire(_ push: Push, after reason: String?) {
+        push.run.deviceTrace()?.expired(push.run.target, device: push.token, after: reason)
         finish(push, .expired)
     }
 
@@ -58,15 +60,23 @@ package final class Settlement {
     }
 
     /// It failed for good.
-    package func fail(_ push: Push, status: Int?, reason: String, text: String? = nil) {
+    package func fail(_ push: Push, status: Int, reason: String) {
         brake.note(doubtful: false)
-        end(push, status: status, reason: reason, text: text)
+        let advice = push.run.target.gateway.advice(on: reason).map { ": \($0)" } ?? ""
+        end(push, status: status, reason: reason, text: "\(ShortenedToken(push.token)) failed: \(reason)\(advice)")
+    }
+
+    /// It is not sent at all, since the provider refuses the credential.
+    package func failUnsent(_ push: Push, reason: String) {
+        let advice = push.run.target.gateway.advice(on: reason).map { ": \($0)" } ?? ""
+        let text = "\(ShortenedToken(push.token)) was not sent: the provider refuses the credential: \(reason)\(advice)"
+        end(push, status: nil, reason: reason, text: text)
     }
 
     /// Ends a push that waited, with its route's failure.
     package func end(_ push: Push, _ ending: TargetEnding) {
         switch ending {
-        case .expired: expire(push)
+        case .expired: expire(push, after: nil)
         case .failed(let reason, let text): end(push, status: nil, reason: reason, text: text)
         }
     }
@@ -94,59 +104,69 @@ package final class Settlement {
 
     // MARK: Retries
 
-    /// How long to wait before the next attempt; nil: there is none.
-    package func retryDelay(
-        of push: Push,
-        afterAttempt attempt: Int,
-        status: Int?,
-        asked: Duration?
-    ) -> Duration? {
+    /// How long to wait after so many attempts of a kind; nil: there is no other one.
+    package func retryDelay(of push: Push, afterAttempt count: Int, _ setback: Setback) -> Duration? {
         guard !push.run.target.isSingleAttempt else { return nil }
-        let left = Duration.milliseconds(push.run.target.deadline - now())
         return retryPolicy.delay(
-            afterAttempt: attempt,
+            afterAttempt: count,
             gateway: push.run.target.gateway,
-            status: status,
-            retryAfter: asked,
-            timeLeft: left
+            status: setback.status,
+            retryAfter: setback.asked,
+            timeLeft: timeLeft(of: push)
         )
     }
 
     /// How long a push is put aside for that could not be sent; nil: it stays, since its time is nearly over.
     package func patience(of push: Push) -> Duration? {
         guard !push.run.target.isSingleAttempt else { return nil }
-        let delay = retryPolicy.patience(afterStalls: push.resends)
-        return delay < .milliseconds(push.run.target.deadline - now()) ? delay : nil
+        let delay = retryPolicy.patience(afterStalls: Int(push.tries.resends))
+        return delay < timeLeft(of: push) ? delay : nil
     }
 
-    package func traceRetry(_ push: Push, status: Int?, reason: String, after delay: Duration) {
+    /// How long a push waits that must not be sent for a while; nil: it stays.
+    package func postponement(of push: Push, for pause: Duration) -> Duration? {
+        guard !push.run.target.isSingleAttempt else { return nil }
+        return retryPolicy.postponement(for: pause, timeLeft: timeLeft(of: push))
+    }
+
+    /// How long all pushes of the route are held up that gets too much through.
+    package func projectPause(asked: Duration?) -> Duration { retryPolicy.projectPause(asked: asked) }
+
+    private func timeLeft(of push: Push) -> Duration { .milliseconds(push.run.target.deadline - now()) }
+
+    /// `attempt` is the one that ended so.
+    package func traceRetry(_ push: Push, attempt: Int, _ setback: Setback, after delay: Duration) {
         counters.retries += 1
         push.run.deviceTrace()?.retry(
             push.run.target,
             device: push.token,
-            status: status,
-            reason: reason,
+            setback,
             after: delay,
-            attempt: push.attempt
+            attempt: attempt
         )
     }
 
     /// No further attempt: the time to live would run out first, or only one was wanted.
-    package func giveUp(_ push: Push, status: Int?, reason: String) {
-        guard !push.run.target.isSingleAttempt else { return end(push, status: status, reason: reason, text: nil) }
-        push.run.deviceTrace()?.expired(push.run.target, device: push.token, after: reason)
-        finish(push, .expired)
+    package func giveUp(_ push: Push, _ setback: Setback) {
+        let last = setback.text ?? setback.reason
+        guard !push.run.target.isSingleAttempt else {
+            let text = "\(ShortenedToken(push.token)) failed, and is not tried again: \(last)"
+            return end(push, status: setback.status, reason: setback.reason, text: text)
+        }
+        expire(push, after: last)
     }
 
     // MARK: Outcomes
 
     private func removeRegistration(_ push: Push, status: Int, reason: String, deadSince: Int64?) {
+        settling += 1
         registrations.remove(
             member: push.stored ?? push.token,
             kind: push.run.target.registrationKind,
             channel: push.run.message.message.channel,
             deadSince: deadSince
         ) { [self] result in
+            settling -= 1
             switch result {
             case .removed:
                 push.run.deviceTrace()?.removed(push.run.target, device: push.token, status: status, reason: reason)

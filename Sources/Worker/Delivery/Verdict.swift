@@ -1,4 +1,4 @@
-/// What a provider's answer means: for the push, its device, the credential.
+/// What a provider's answer means: for the push, its device, the credential, the connection.
 ///
 /// A rejected push is a value, not an error. Reasons are the provider's own words.
 package enum Verdict: Equatable, Sendable {
@@ -9,11 +9,31 @@ package enum Verdict: Equatable, Sendable {
     /// The token is dead, or credential, environment and topic do not fit it: removed only as the brake allows.
     case doubtful(reason: String)
     /// Failed for good; the registration stays.
-    case failed(reason: String)
+    case failed(reason: String, fault: Fault)
+    /// What is refused may be accepted on a new connection: tried once more there.
+    case reconnect(reason: String, otherwise: LastResort)
     /// The credential is refused; the registration stays.
     case credential(reason: String, action: CredentialAction)
     /// Worth another attempt, after a time if the provider asks for one.
     case retry(reason: String, after: Duration?, scope: RetryScope)
+
+    /// Whose fault a failure is.
+    package enum Fault: Equatable, Sendable {
+        /// This push, or its device: others go on.
+        case push
+        /// What was set up: every push like it fails, until somebody mends it.
+        case configuration
+        /// Our request: a defect.
+        case request
+    }
+
+    /// What follows when a new connection has not helped.
+    package enum LastResort: Equatable, Sendable {
+        /// The push fails; what was set up is wrong.
+        case fail
+        /// The credential is refused.
+        case stopCredential
+    }
 
     package enum CredentialAction: Equatable, Sendable {
         /// Another token is made, and the push tried once more.
@@ -29,7 +49,9 @@ package enum Verdict: Equatable, Sendable {
         case device
         /// All pushes with this credential are too many.
         case project
-        /// Another connection may be better.
+        /// The device or the project: the provider does not say which.
+        case quota
+        /// Another connection is better.
         case connection
     }
 }

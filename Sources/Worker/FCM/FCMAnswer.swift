@@ -1,45 +1,10 @@
 import Encoding
 
-/// What FCM's answers mean: one table for the error code of `FcmError`, then one for the status word, then the HTTP
-/// status.
+/// What FCM's answers mean: the table ``FCMReason/errorCodes`` for the error code of `FcmError`, then
+/// ``FCMReason/statuses`` for the status word, then the HTTP status.
 ///
 /// Pure. From Google's "Error codes" and "REST reference" of Firebase Cloud Messaging.
 package enum FCMAnswer {
-    private enum Meaning {
-        case gone
-        /// A dead token or a faulty message: the details tell.
-        case invalidArgument
-        case failed
-        case credential(Verdict.CredentialAction)
-        /// The project sends too much, or one device gets too much: the details tell.
-        case quota
-        case retry
-    }
-
-    /// The meaning of a word as the error code of `FcmError`; `UNSPECIFIED_ERROR` says nothing and is not here.
-    private static let errorCodes: [FCMReason: Meaning] = [
-        .unregistered: .gone,
-        .invalidArgument: .invalidArgument,
-        .senderIDMismatch: .failed,
-        .thirdPartyAuthError: .failed,
-        .quotaExceeded: .quota,
-        .unavailable: .retry,
-        .internal: .retry,
-    ]
-
-    /// The meaning of a word as `error.status`.
-    private static let statuses: [FCMReason: Meaning] = [
-        .invalidArgument: .invalidArgument,
-        .unauthenticated: .credential(.refreshToken),
-        .permissionDenied: .credential(.stop),
-        .notFound: .credential(.stop),
-        .resourceExhausted: .quota,
-        .quotaExceeded: .quota,
-        .unavailable: .retry,
-        .internal: .retry,
-        .deadlineExceeded: .retry,
-    ]
-
     /// The meaning of an answer.
     ///
     /// `body` may be anything: empty, HTML of a proxy, cut off. `retryAfter` and `date` are the headers of these names.
@@ -51,22 +16,20 @@ package enum FCMAnswer {
     ) -> Verdict {
         if status == 200 { return .sent }
         let answer = FCMErrorBody(body)
-        let code = answer.errorCode.map(FCMReason.init(rawValue:))
-        let word = answer.status.map(FCMReason.init(rawValue:))
-        let isKnownCode = code.flatMap { errorCodes[$0] } != nil
-        let reason = ProviderAnswer.reason(isKnownCode ? code?.rawValue : (word ?? code)?.rawValue, status: status)
-        let meaning =
-            code.flatMap { errorCodes[$0] } ?? word.flatMap { statuses[$0] } ?? Self.meaning(ofStatus: status)
-        let after = RetryAfter.delay(retryAfter, date: date)
-        switch meaning {
+        let row = FCMReason.row(code: answer.errorCode, status: answer.status)
+        let reason = ProviderAnswer.reason(row?.word ?? answer.status ?? answer.errorCode, status: status)
+        switch row?.meaning ?? meaning(ofStatus: status) {
         case .gone: return .removeDevice(reason: reason, deadSince: nil)
         case .invalidArgument:
-            return answer.namesToken ? .removeDevice(reason: reason, deadSince: nil) : .failed(reason: reason)
-        case .failed: return .failed(reason: reason)
+            return answer.namesToken
+                ? .removeDevice(reason: reason, deadSince: nil) : .failed(reason: reason, fault: .push)
+        case .failed(let fault): return .failed(reason: reason, fault: fault)
         case .credential(let action): return .credential(reason: reason, action: action)
-        case .quota:
-            return .retry(reason: reason, after: after, scope: answer.isDeviceQuota ? .device : .project)
-        case .retry: return .retry(reason: reason, after: after, scope: .push)
+        case .quota: return .retry(reason: reason, after: RetryAfter.delay(retryAfter, date: date), scope: answer.quota)
+        case .retry(let scope):
+            return .retry(reason: reason, after: RetryAfter.delay(retryAfter, date: date), scope: scope)
+        // APNs'.
+        case .doubtful, .doubtfulTopic, .reconnect: return .failed(reason: reason, fault: .push)
         }
     }
 
@@ -78,14 +41,15 @@ package enum FCMAnswer {
         return name
     }
 
-    private static func meaning(ofStatus status: Int) -> Meaning {
+    /// The meaning of a status when no word is known: never the end of a device.
+    package static func meaning(ofStatus status: Int) -> AnswerMeaning {
         switch status {
         case 401: .credential(.refreshToken)
         case 403: .credential(.stop)
-        case 408: .retry
+        case 408: .retry(.push)
         case 429: .quota
-        case 500...599: .retry
-        default: .failed
+        case 500...599: .retry(.push)
+        default: .failed(.push)
         }
     }
 }
@@ -133,8 +97,10 @@ struct FCMErrorBody {
         return message.lowercased().contains("registration token is not")
     }
 
-    /// Whether it is one device that gets too much.
-    var isDeviceQuota: Bool {
-        (quotas.isEmpty ? [message] : quotas).contains { $0.lowercased().contains("device") }
+    /// Who gets or sends too much, as far as Google says.
+    var quota: Verdict.RetryScope {
+        let texts = (quotas.isEmpty ? [message] : quotas).map { $0.lowercased() }
+        if texts.contains(where: { $0.contains("device") }) { return .device }
+        return texts.contains { $0.contains("project") || $0.contains("consumer") } ? .project : .quota
     }
 }

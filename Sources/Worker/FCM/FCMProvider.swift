@@ -4,6 +4,7 @@ package import HTTP2
 ///
 /// Confined to the worker's loop.
 package final class FCMProvider: Provider {
+    package let gateway = Gateway.fcm
     package var whenChanged: ((TargetEnding?) -> Void)?
 
     private let template: HTTP2RequestTemplate
@@ -84,9 +85,9 @@ package final class FCMProvider: Provider {
         FCMAnswer.name(inBody: response.body).map(AcceptedName.fcmName) ?? .unknown
     }
 
-    package func refreshCredential(reason: String) -> Bool {
+    package func refreshCredential() -> CredentialRefresh {
         token.refresh()
-        return true
+        return .underway
     }
 
     package func close() {

@@ -12,6 +12,8 @@ package struct FCMReason: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
+    package static let aborted = FCMReason("ABORTED")
+    package static let cancelled = FCMReason("CANCELLED")
     package static let deadlineExceeded = FCMReason("DEADLINE_EXCEEDED")
     package static let `internal` = FCMReason("INTERNAL")
     package static let invalidArgument = FCMReason("INVALID_ARGUMENT")
@@ -23,6 +25,7 @@ package struct FCMReason: RawRepresentable, Hashable, Sendable {
     package static let thirdPartyAuthError = FCMReason("THIRD_PARTY_AUTH_ERROR")
     package static let unauthenticated = FCMReason("UNAUTHENTICATED")
     package static let unavailable = FCMReason("UNAVAILABLE")
+    package static let unimplemented = FCMReason("UNIMPLEMENTED")
     package static let unregistered = FCMReason("UNREGISTERED")
     package static let unspecifiedError = FCMReason("UNSPECIFIED_ERROR")
 }

@@ -231,9 +231,7 @@ extension TargetRun {
         for device in devices {
             let token = kind.tokenToSend(device.member)
             var push = Push(run: self, token: token, stored: token == device.member ? nil : device.member)
-            push.attempt = device.attempt
-            push.resends = device.resends
-            push.isRefreshed = device.isRefreshed
+            push.tries = device.tries
             expect(push)
         }
         walkEnded = true
@@ -264,12 +262,8 @@ package struct Push {
     package let token: [UInt8]
     /// The set's member, when it is spelled otherwise than the token.
     package let stored: [UInt8]?
-    /// 1 for the first attempt; attempts that the provider did not process do not count.
-    package var attempt = 1
-    /// How often it was sent again since the provider had not processed it.
-    package var resends = 0
-    /// Whether it has made its one attempt with a refreshed credential.
-    package var isRefreshed = false
+    /// What its earlier attempts ended with.
+    package var tries = Tries()
 
     package init(run: TargetRun, token: [UInt8], stored: [UInt8]?) {
         self.run = run

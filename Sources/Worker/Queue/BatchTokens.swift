@@ -1,28 +1,23 @@
 /// The devices of a part of a message, as Redis keeps them in the field `tokens`.
 ///
-/// One byte of flags, then for each device: two bytes of length (lowest first), attempt, resends, flags, the set's
-/// member. A value type without I/O.
+/// One byte of flags, then for each device: two bytes of length (lowest first), a byte for each count of its ``Tries``
+/// (lost, limited, server, resends), flags, the set's member. A value type without I/O.
 package struct BatchTokens: Equatable, Sendable {
     /// One device, and how far its push has come.
     package struct Device: Equatable, Sendable {
         /// As it stands in the set.
         package let member: [UInt8]
-        /// The next attempt's number; 255 stands for all above.
-        package let attempt: Int
-        package let resends: Int
-        package let isRefreshed: Bool
+        package let tries: Tries
 
-        package init(member: [UInt8], attempt: Int = 1, resends: Int = 0, isRefreshed: Bool = false) {
+        package init(member: [UInt8], tries: Tries = Tries()) {
             self.member = member
-            self.attempt = attempt
-            self.resends = resends
-            self.isRefreshed = isRefreshed
+            self.tries = tries
         }
     }
 
     private static let tracesEachFlag: UInt8 = 1
-    private static let refreshedFlag: UInt8 = 1
-    private static let headBytes = 5
+    private static let renewedFlag: UInt8 = 1
+    private static let headBytes = 7
 
     package private(set) var bytes: [UInt8]
 
@@ -44,9 +39,12 @@ package struct BatchTokens: Equatable, Sendable {
         let length = UInt16(truncatingIfNeeded: device.member.count)
         bytes.append(UInt8(truncatingIfNeeded: length))
         bytes.append(UInt8(truncatingIfNeeded: length >> 8))
-        bytes.append(UInt8(clamping: device.attempt))
-        bytes.append(UInt8(clamping: device.resends))
-        bytes.append(device.isRefreshed ? Self.refreshedFlag : 0)
+        let tries = device.tries
+        bytes.append(tries.lost)
+        bytes.append(tries.limited)
+        bytes.append(tries.server)
+        bytes.append(tries.resends)
+        bytes.append(tries.isRenewed ? Self.renewedFlag : 0)
         bytes.append(contentsOf: device.member)
     }
 
@@ -60,13 +58,13 @@ package struct BatchTokens: Equatable, Sendable {
             let length = Int(bytes[index]) | Int(bytes[index + 1]) << 8
             let start = index + Self.headBytes
             guard start + length <= bytes.count else { return nil }
-            let device = Device(
-                member: Array(bytes[start..<(start + length)]),
-                attempt: max(1, Int(bytes[index + 2])),
-                resends: Int(bytes[index + 3]),
-                isRefreshed: bytes[index + 4] & Self.refreshedFlag != 0
-            )
-            devices.append(device)
+            var tries = Tries()
+            tries.lost = bytes[index + 2]
+            tries.limited = bytes[index + 3]
+            tries.server = bytes[index + 4]
+            tries.resends = bytes[index + 5]
+            tries.isRenewed = bytes[index + 6] & Self.renewedFlag != 0
+            devices.append(Device(member: Array(bytes[start..<(start + length)]), tries: tries))
             index = start + length
         }
         return devices

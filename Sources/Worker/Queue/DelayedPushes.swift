@@ -74,14 +74,7 @@ package final class DelayedPushes {
         var tokens = BatchTokens(tracesEachDevice: run.tracesEachDevice)
         var records: [UInt8] = []
         for push in waiting.map(\.push) {
-            tokens.append(
-                BatchTokens.Device(
-                    member: push.stored ?? push.token,
-                    attempt: push.attempt,
-                    resends: push.resends,
-                    isRefreshed: push.isRefreshed
-                )
-            )
+            tokens.append(BatchTokens.Device(member: push.stored ?? push.token, tries: push.tries))
             records.append(littleEndian: StoredOutcome.delayed.record(token: push.token, target: run.number))
         }
         let nonce = String(UInt64.random(in: .min ... .max), radix: 16)

@@ -54,16 +54,16 @@ package final class MessageTrace {
     package func retry(
         _ target: Target,
         device: [UInt8],
-        status: Int?,
-        reason: String,
+        _ setback: Setback,
         after delay: Duration,
         attempt: Int
     ) {
         let milliseconds = Int(delay.wholeMilliseconds)
-        let text = "\(ShortenedToken(device)) again in \(milliseconds) ms after attempt \(attempt): \(reason)"
+        let why = setback.text ?? setback.reason
+        let text = "\(ShortenedToken(device)) again in \(milliseconds) ms after attempt \(attempt): \(why)"
         publish(.retry, target, device: device, text: text) {
-            $0.add("status", status)
-            $0.add("reason", reason)
+            $0.add("status", setback.status)
+            $0.add("reason", setback.reason)
             $0.add("after_ms", milliseconds)
             $0.add("attempt", attempt)
         }

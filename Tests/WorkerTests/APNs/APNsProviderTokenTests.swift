@@ -81,17 +81,17 @@ import Worker
         let step = APNsProviderToken.issueTime(seconds: Self.start)
         let token = APNsProviderToken(credential, now: Self.start * 1000)
         let early = (step + 19 * 60) * 1000
-        #expect(!token.refresh(now: early))
+        #expect(token.refresh(now: early) == .impossible)
         let late = (step + 21 * 60) * 1000
         let old = token.authorization(now: late)
-        #expect(token.refresh(now: late))
+        #expect(token.refresh(now: late) == .renewed)
         let new = token.authorization(now: late)
         #expect(new != old)
         #expect(try issuedAt(new) == late / 1000)
         // Requests with the old token that were on their way.
-        #expect(token.refresh(now: late + 2000))
+        #expect(token.refresh(now: late + 2000) == .underway)
         #expect(token.authorization(now: late + 2000) == new)
-        #expect(!token.refresh(now: late + 61_000))
+        #expect(token.refresh(now: late + 61_000) == .impossible)
         // Back on the grid with the others.
         let next = (step + APNsProviderToken.gridSeconds + APNsProviderToken.lagSeconds) * 1000
         #expect(try issuedAt(token.authorization(now: next)) == step + APNsProviderToken.gridSeconds)

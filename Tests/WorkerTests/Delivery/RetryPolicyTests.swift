@@ -31,8 +31,8 @@ import Worker
             Case(gateway: .apns, status: 429, attempt: 4, shortest: 8000, longest: 16_000),
             Case(gateway: .apns, status: 429, attempt: 60, shortest: 900_000, longest: 1_800_000),
             Case(gateway: .apns, status: 429, attempt: 1, retryAfter: .seconds(30), shortest: 30_000, longest: 33_000),
-            Case(gateway: .apns, status: 500, attempt: 1, shortest: 1000, longest: 2000),
-            Case(gateway: .apns, status: 503, attempt: 2, shortest: 5000, longest: 10_000),
+            Case(gateway: .apns, status: 500, attempt: 1, shortest: 1000, longest: 5000),
+            Case(gateway: .apns, status: 503, attempt: 2, shortest: 900_000, longest: 1_080_000),
             Case(gateway: .apns, status: 503, attempt: 3, shortest: 900_000, longest: 1_080_000),
             Case(gateway: .apns, status: 503, attempt: 9, shortest: 900_000, longest: 1_080_000),
             Case(gateway: .apns, status: nil, attempt: 1, shortest: 50, longest: 500),
@@ -73,5 +73,32 @@ import Worker
         #expect(delay(lost, random: 0, timeLeft: .seconds(-5)) == nil)
         let asked = Case(gateway: .fcm, status: 429, attempt: 1, retryAfter: .seconds(1 << 60), shortest: 0, longest: 0)
         #expect(delay(asked, random: 1, timeLeft: .seconds(86_400)) == nil)
+    }
+
+    @Test(
+        "A project that sends too much is spared as long as Google asks for, or a minute",
+        arguments: [
+            (nil, 60_000, 120_000), (.seconds(5), 5000, 6000), (.seconds(90), 90_000, 99_000),
+            (.seconds(86_400), 3_600_000, 3_600_000),
+        ] as [(Duration?, Int64, Int64)]
+    )
+    func projectPause(asked: Duration?, shortest: Int64, longest: Int64) {
+        #expect(RetryPolicy(random: { 0 }).projectPause(asked: asked) == .milliseconds(shortest))
+        #expect(RetryPolicy(random: { 1 }).projectPause(asked: asked) == .milliseconds(longest))
+    }
+
+    @Test(
+        "What must not be sent for a while comes back after it, and not all at once",
+        arguments: [
+            (1000, 1000, 1500), (60_000, 60_000, 90_000), (100, 100, 300),
+        ] as [(Int64, Int64, Int64)]
+    )
+    func postponement(pause: Int64, shortest: Int64, longest: Int64) {
+        let left = Duration.milliseconds(longest + 1)
+        for (random, delay) in [(0.0, shortest), (1.0, longest)] {
+            let policy = RetryPolicy(random: { random })
+            #expect(policy.postponement(for: .milliseconds(pause), timeLeft: left) == .milliseconds(delay))
+            #expect(policy.postponement(for: .milliseconds(pause), timeLeft: .milliseconds(delay)) == nil)
+        }
     }
 }

@@ -75,7 +75,7 @@ import Worker
             (400, body(400, "INVALID_ARGUMENT"), .failed(reason: "INVALID_ARGUMENT")),
             (
                 401, body(401, "UNAUTHENTICATED", errorCode: "THIRD_PARTY_AUTH_ERROR"),
-                .failed(reason: "THIRD_PARTY_AUTH_ERROR")
+                .failed(reason: "THIRD_PARTY_AUTH_ERROR", fault: .configuration)
             ),
             (401, body(401, "UNAUTHENTICATED"), .credential(reason: "UNAUTHENTICATED", action: .refreshToken)),
             (
@@ -83,10 +83,10 @@ import Worker
                 .failed(reason: "SENDER_ID_MISMATCH")
             ),
             (403, body(403, "PERMISSION_DENIED"), .credential(reason: "PERMISSION_DENIED", action: .stop)),
-            (404, body(404, "NOT_FOUND"), .credential(reason: "NOT_FOUND", action: .stop)),
+            (404, body(404, "NOT_FOUND"), .failed(reason: "NOT_FOUND", fault: .configuration)),
             (
                 429, body(429, "RESOURCE_EXHAUSTED", errorCode: "QUOTA_EXCEEDED"),
-                .retry(reason: "QUOTA_EXCEEDED", after: nil, scope: .project)
+                .retry(reason: "QUOTA_EXCEEDED", after: nil, scope: .quota)
             ),
             (
                 429, body(429, "RESOURCE_EXHAUSTED", errorCode: "QUOTA_EXCEEDED", details: quota("device:abc")),
@@ -96,7 +96,15 @@ import Worker
                 429, body(429, "RESOURCE_EXHAUSTED", errorCode: "QUOTA_EXCEEDED", details: quota("project:abc")),
                 .retry(reason: "QUOTA_EXCEEDED", after: nil, scope: .project)
             ),
-            (429, body(429, "RESOURCE_EXHAUSTED"), .retry(reason: "RESOURCE_EXHAUSTED", after: nil, scope: .project)),
+            (429, body(429, "RESOURCE_EXHAUSTED"), .retry(reason: "RESOURCE_EXHAUSTED", after: nil, scope: .quota)),
+            (
+                429, body(429, "RESOURCE_EXHAUSTED", message: "Quota exceeded for consumer 'project_number:1'"),
+                .retry(reason: "RESOURCE_EXHAUSTED", after: nil, scope: .project)
+            ),
+            (
+                429, body(429, "RESOURCE_EXHAUSTED", message: "Device message rate exceeded"),
+                .retry(reason: "RESOURCE_EXHAUSTED", after: nil, scope: .device)
+            ),
             (
                 503, body(503, "UNAVAILABLE", errorCode: "UNAVAILABLE"),
                 .retry(reason: "UNAVAILABLE", after: nil, scope: .push)
@@ -122,7 +130,14 @@ import Worker
                 .failed(reason: "FAILED_PRECONDITION")
             ),
             (400, body(400, "BRAND_NEW"), .failed(reason: "BRAND_NEW")),
-            (404, body(404, "NOT_FOUND", errorCode: "BRAND_NEW"), .credential(reason: "NOT_FOUND", action: .stop)),
+            (404, body(404, "NOT_FOUND", errorCode: "BRAND_NEW"), .failed(reason: "NOT_FOUND", fault: .configuration)),
+            (409, body(409, "ABORTED"), .retry(reason: "ABORTED", after: nil, scope: .push)),
+            (499, body(499, "CANCELLED"), .retry(reason: "CANCELLED", after: nil, scope: .push)),
+            (501, body(501, "UNIMPLEMENTED"), .failed(reason: "UNIMPLEMENTED", fault: .request)),
+            (
+                400, body(400, "INVALID_ARGUMENT", errorCode: "UNREGISTERED"),
+                .removeDevice(reason: "UNREGISTERED", deadSince: nil)
+            ),
             (503, "<html>503</html>", .retry(reason: "HTTP 503", after: nil, scope: .push)),
             (502, "", .retry(reason: "HTTP 502", after: nil, scope: .push)),
             (404, "<html>404</html>", .failed(reason: "HTTP 404")),
@@ -134,7 +149,7 @@ import Worker
             (400, "[]", .failed(reason: "HTTP 400")),
             (401, "", .credential(reason: "HTTP 401", action: .refreshToken)),
             (403, "", .credential(reason: "HTTP 403", action: .stop)),
-            (429, "", .retry(reason: "HTTP 429", after: nil, scope: .project)),
+            (429, "", .retry(reason: "HTTP 429", after: nil, scope: .quota)),
             (408, "", .retry(reason: "HTTP 408", after: nil, scope: .push)),
             (302, "", .failed(reason: "HTTP 302")),
             (400, String(repeating: "y", count: 1_000_000), .failed(reason: "HTTP 400")),
@@ -180,6 +195,6 @@ import Worker
     )
     func retryAfter(value: String, date: String?, delay: Duration?) {
         let answer = verdict(429, Self.body(429, "RESOURCE_EXHAUSTED"), retryAfter: value, date: date)
-        #expect(answer == .retry(reason: "RESOURCE_EXHAUSTED", after: delay, scope: .project))
+        #expect(answer == .retry(reason: "RESOURCE_EXHAUSTED", after: delay, scope: .quota))
     }
 }
