@@ -50,7 +50,14 @@ final class HTTP2ClientConnection {
         session.keepsAllHeaders = options.keepsAllHeaders
         session.streamLimit = min(options.unprovenStreamLimit ?? .max, options.streamLimit)
         self.session = session
-        stream = .connect(to: endpoint, tls: tls, deadline: options.connectDeadline, on: loop, handler: self)
+        stream = .connect(
+            to: endpoint,
+            through: options.proxy,
+            tls: tls,
+            deadline: options.connectDeadline,
+            on: loop,
+            handler: self
+        )
         planFlush()
     }
 

@@ -1,5 +1,9 @@
+package import Transport
+
 /// How a pool behaves towards its provider.
 package struct HTTP2Options: Sendable {
+    /// The proxy that leads to the provider.
+    package var proxy: HTTPProxy?
     /// Streams on a connection before its credential is proven by a first answer; nil: what SETTINGS allow, at once.
     ///
     /// APNs with tokens: 1 (Apple: Sending notification requests to APNs).

@@ -61,9 +61,11 @@ package final class ByteStream: DescriptorWatcher {
     ///
     /// The deadline covers name resolution, all addresses and TLS.
     ///
-    /// `serverName` is what the certificate must carry, the endpoint's host if nil.
+    /// `serverName` is what the certificate must carry, the endpoint's host if nil. With a proxy the host's name is
+    /// resolved there.
     package static func connect(
         to endpoint: Endpoint,
+        through proxy: HTTPProxy? = nil,
         tls: TLSClientContext? = nil,
         serverName: String? = nil,
         deadline: Duration = .seconds(10),
@@ -73,7 +75,7 @@ package final class ByteStream: DescriptorWatcher {
         loop.preconditionOnLoop()
         let stream = ByteStream(endpoint: endpoint, phase: .connecting, handler: handler, on: loop)
         stream.setDeadline(deadline, "connecting to \(endpoint) took longer than \(deadline)")
-        let connector = Connector(endpoint: endpoint, deadline: deadline, on: loop) { result in
+        let connector = Connector(endpoint: endpoint, through: proxy, deadline: deadline, on: loop) { result in
             stream.connectorEnded(result, tls: tls, serverName: serverName)
         }
         stream.connector = connector

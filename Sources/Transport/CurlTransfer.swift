@@ -31,8 +31,10 @@ import Glibc
     }
 
     func run() throws(TransportError) -> HTTPSClient.Response {
-        let isLoopback = try RequestURL(request.url).requireAllowed()
+        let url = try RequestURL(request.url)
+        let isLoopback = try url.requireAllowed()
         setOptions(isLoopback: isLoopback)
+        setProxy(isLoopback ? .none : request.proxy, url)
         setContent()
         setCallbacks()
         let code = unsafe curl_easy_perform(easy)
@@ -57,10 +59,18 @@ import Glibc
         unsafe shim_set_text(easy, CURLOPT_CAINFO, nil)
         unsafe shim_set_text(easy, CURLOPT_CAPATH, nil)
         unsafe shim_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
-        switch isLoopback ? .none : request.proxy {
+    }
+
+    private func setProxy(_ proxy: HTTPSClient.Proxy, _ target: RequestURL) {
+        switch proxy {
         case .environment: break
         case .none: unsafe shim_set_text(easy, CURLOPT_PROXY, "")
         case .url(let url): unsafe shim_set_text(easy, CURLOPT_PROXY, url)
+        case .rules(let rules):
+            let (host, port) = target.hostAndPort
+            unsafe shim_set_text(easy, CURLOPT_PROXY, rules.proxy(toHost: host, port: port)?.url ?? "")
+            // The rules have looked at the exceptions already.
+            unsafe shim_set_text(easy, CURLOPT_NOPROXY, "")
         }
     }
 
@@ -183,6 +193,13 @@ import Glibc
             throw .unusable("\(text) must begin with https:// (http:// is for loopback addresses only)")
         }
         return isLoopback
+    }
+
+    /// Where the request leads to; an IPv6 address without brackets.
+    var hostAndPort: (String, UInt16) {
+        var host = part(CURLUPART_HOST) ?? ""
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        return (host, part(CURLUPART_PORT).flatMap { UInt16($0) } ?? 443)
     }
 
     private func part(_ what: CURLUPart) -> String? {

@@ -13,6 +13,7 @@ package enum HTTPSClient {
         case environment
         case none
         case url(String)
+        case rules(ProxyRules)
     }
 
     package struct Request: Sendable {

@@ -71,6 +71,7 @@ final class RouteFactory {
         options.unprovenStreamLimit = prepared.tls == nil ? 1 : nil
         // Apple asks for one after an hour; networks forget silent connections sooner.
         options.pingInterval = .seconds(60)
+        options.proxy = settings.proxy.proxy(toHost: url.host, port: url.port)
         route.open(to: .tcp(host: url.host, port: url.port), tls: prepared.tls ?? tls, options: options)
     }
 
@@ -99,6 +100,9 @@ final class RouteFactory {
         // Google ends connections on which more streams are opened, and those that are pinged often.
         options.streamLimit = 100
         options.maximumConnections = 16
+        // Without PINGs a slow answer looks like silence; Google asks to wait 10 s for it.
+        options.silenceLimit = .seconds(10)
+        options.proxy = settings.proxy.proxy(toHost: url.host, port: url.port)
         let route = make("fcm \(account.projectID)", provider)
         route.open(to: .tcp(host: url.host, port: url.port), tls: tls, options: options)
         token.start()
@@ -107,7 +111,13 @@ final class RouteFactory {
 
     /// A source of access tokens, to be started.
     func token(of account: FCMServiceAccount) -> FCMTokenSource {
-        FCMTokenSource(account, extraCA: settings.extraCA, loop: loop, log: surroundings.log)
+        FCMTokenSource(
+            account,
+            extraCA: settings.extraCA,
+            proxy: settings.proxy,
+            loop: loop,
+            log: surroundings.log
+        )
     }
 
     private func make(_ name: String, _ provider: any Provider) -> Route {

@@ -9,6 +9,7 @@ package final class FCMTokenSource {
 
     private let account: FCMServiceAccount
     private let extraCA: [UInt8]?
+    private let proxy: ProxyRules
     private let loop: EventLoop
     private let log: Log
     private var state = FCMAccessToken()
@@ -16,9 +17,16 @@ package final class FCMTokenSource {
     private var isClosed = false
 
     /// `extraCA` are trusted besides the system's certificates; PEM.
-    package init(_ account: FCMServiceAccount, extraCA: [UInt8]?, loop: EventLoop, log: Log) {
+    package init(
+        _ account: FCMServiceAccount,
+        extraCA: [UInt8]?,
+        proxy: ProxyRules,
+        loop: EventLoop,
+        log: Log
+    ) {
         self.account = account
         self.extraCA = extraCA
+        self.proxy = proxy
         self.loop = loop
         self.log = log
     }
@@ -73,6 +81,7 @@ package final class FCMTokenSource {
         request.headers = [("content-type", "application/x-www-form-urlencoded"), ("accept", "application/json")]
         request.body = body
         request.extraCA = extraCA
+        request.proxy = .rules(proxy)
         HTTPSClient.perform(request, on: loop) { [weak self] result in
             guard let self, !isClosed else { return }
             switch result {

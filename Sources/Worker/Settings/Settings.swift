@@ -23,6 +23,8 @@ package struct Settings: Sendable {
     package var credentials: [Credential] = []
     /// Certificates to trust besides the system's, PEM.
     package var extraCA: [UInt8]?
+    /// How providers and the token endpoint are reached.
+    package var proxy = ProxyRules.none
     /// Nil: off.
     package var httpAddress: ListenAddress? = ListenAddress.standard
     /// Whether somebody chose the address, so that it must be had.
@@ -55,6 +57,7 @@ package struct Settings: Sendable {
         extraCA = scope.isDisjoint(with: Setting.ca.scope) ? nil : reader.certificates()
         redis = scope.contains(.redis) ? reader.redis(extraCA: extraCA) : SettingsReader.standardRedis
         readPlain(&reader)
+        if !scope.isDisjoint(with: [.apns, .fcm]) { proxy = reader.proxyRules() }
         credentials = CredentialSettings.read(&reader, scope: scope)
         if scope.isSuperset(of: [.apns, .fcm]), credentials.isEmpty {
             reader.add(

@@ -55,6 +55,16 @@ struct SettingsReader {
 
     mutating func add(warning: String) { warnings.append(warning) }
 
+    /// What the variables that all programs share say about proxies.
+    mutating func proxyRules() -> ProxyRules {
+        do {
+            return try ProxyRules(environment)
+        } catch {
+            add(problem: "\(error)")
+            return .none
+        }
+    }
+
     // MARK: Values
 
     /// The value of a setting: from its flag, its file flag, its variable or its file variable.

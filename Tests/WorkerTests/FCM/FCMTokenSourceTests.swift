@@ -52,7 +52,13 @@ import Worker
             self.endpoint = endpoint
             listener = try Listener(.tcp(host: "127.0.0.1", port: 0), on: loop) { _ in endpoint }
             let account = try FCMServiceAccount(json: Self.account(port: listener.port))
-            source = FCMTokenSource(account, extraCA: nil, loop: loop, log: Log(level: .error, write: { _ in }))
+            source = FCMTokenSource(
+                account,
+                extraCA: nil,
+                proxy: .none,
+                loop: loop,
+                log: Log(level: .error, write: { _ in })
+            )
             source.whenChanged = { [unowned self] in changes.append($0) }
             source.start()
         }
