@@ -27,6 +27,7 @@ package final class Worker {
     private let redis: RedisConnections
     private let queue: MessageQueue
     private let routes: Routes
+    private let credentialWatch: CredentialWatch
     private let fanOut: FanOut
     private let dispatcher: Dispatcher
     private let ingest: Ingest
@@ -65,6 +66,7 @@ package final class Worker {
             now: now
         )
         routes = try Routes(settings, in: surroundings)
+        credentialWatch = try CredentialWatch(settings, routes: routes, loop: loop, log: log)
         fanOut = FanOut(redis: redis.commands, keys: keys, parts: queue.parts, loop: loop, log: log)
         dispatcher = Dispatcher(
             queue: queue,
@@ -105,6 +107,7 @@ package final class Worker {
         ingest.whenSubscribed = { [unowned self] in sayReady() }
         redis.start()
         subscription.start()
+        credentialWatch.start()
     }
 
     /// Stops cleanly: hears and takes no more, finishes what is in flight, leaves the rest to other workers.
@@ -125,6 +128,9 @@ package final class Worker {
         }
         waitForDrain(until: loop.now + deadline)
     }
+
+    /// Reads the credentials again, also when no file seems to have changed.
+    package func readCredentialsAgain() { credentialWatch.readAgain() }
 
     /// Whether it can really hear messages and send pushes at the moment.
     package var readiness: Readiness {
@@ -168,6 +174,7 @@ package final class Worker {
         self.whenStopped = nil
         subscription.close()
         queue.stop()
+        credentialWatch.close()
         for route in routes.all { route.close() }
         redis.close()
         counters.write(to: log)

@@ -9,7 +9,8 @@ enum WorkerCommand: Command {
         summary: "the worker: hears messages on Redis and sends them as pushes",
         settings: .all,
         notes: [
-            "SIGTERM or SIGINT stops it: it takes no more messages, finishes what is in flight, and ends with 0."
+            "SIGHUP makes it read its credentials again; it does so by itself when their files change.",
+            "SIGTERM or SIGINT stops it: it takes no more messages, finishes what is in flight, and ends with 0.",
         ]
     )
 
@@ -25,7 +26,7 @@ enum WorkerCommand: Command {
         }
         var isStopping = false
         let signals = try Signals(on: loop) { signal in
-            guard signal != .hangUp else { return }
+            if signal == .hangUp { return worker.readCredentialsAgain() }
             if isStopping { return loop.stop() }
             isStopping = true
             worker.stop(within: invocation.settings.drain)

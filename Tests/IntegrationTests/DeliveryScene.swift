@@ -102,6 +102,11 @@ struct DeliveryScene: Sendable {
         redis.close()
     }
 
+    /// As SIGHUP does.
+    func readCredentialsAgain() async throws {
+        try await loop.run { worker.value.readCredentialsAgain() }
+    }
+
     /// What the worker has logged until now.
     var log: String { lines.text.withLock { $0 } }
 

@@ -54,6 +54,25 @@ package struct Credential: Sendable {
         }
     }
 
+    /// The secret and what it is for, to be compared.
+    var use: Use {
+        Use(
+            fingerprint: fingerprint,
+            environments: environments,
+            topics: topicPatterns,
+            channels: channels,
+            isFallback: isFallback
+        )
+    }
+
+    struct Use: Equatable {
+        let fingerprint: String
+        let environments: Set<APNsEnvironment>
+        let topics: [GlobPattern]
+        let channels: [GlobPattern]
+        let isFallback: Bool
+    }
+
     /// For people and logs: the kind, and the name that its provider knows it by.
     package var name: String {
         switch kind {
@@ -63,7 +82,7 @@ package struct Credential: Sendable {
         }
     }
 
-    /// What it is for and where it was set, as a part of a sentence.
+    /// Its name, where it was set and what it is for, as a part of a sentence.
     var label: String {
         var limits: [String] = []
         if environments.count < APNsEnvironment.allCases.count {
@@ -71,7 +90,7 @@ package struct Credential: Sendable {
         }
         if !topics.isEmpty { limits.append("topics \(Self.list(topics.map(\.description)))") }
         if !channels.isEmpty { limits.append("channels \(Self.list(channels.map(\.description)))") }
-        return ([origin] + limits).joined(separator: ", ")
+        return "\(name) (\(([origin] + limits).joined(separator: ", ")))"
     }
 
     /// At most ten texts with commas between.

@@ -143,12 +143,12 @@ extension CredentialTable {
         let covering = near.filter { $0.certificate.covers(need.requestTopic) }
         if let ended = covering.first {
             let time = ended.certificate.problem(unixSeconds: unixSeconds) ?? "cannot be used"
-            let text = "the \(ended.credential.name) (\(ended.credential.label)) \(time)"
+            let text = "the \(ended.credential.label) \(time)"
             return .none(reason: "BadCertificate", text: text)
         }
         guard !near.isEmpty else { return Self.misfit("an APNs certificate for \(need.description)", all) }
         let topics = near.prefix(5).map { near in
-            "the \(near.credential.name) (\(near.credential.label)) has \(Credential.list(near.certificate.topics))"
+            "the \(near.credential.label) has \(Credential.list(near.certificate.topics))"
         }
         let text = "no APNs certificate covers the topic \(Printable.value(need.requestTopic)): "
         return .none(reason: "TopicDisallowed", text: text + topics.joined(separator: "; "))
@@ -159,7 +159,7 @@ extension CredentialTable {
     }
 
     private static func misfit(_ wanted: String, _ all: [Credential]) -> Choice {
-        let shown = all.prefix(5).map { "\($0.name) (\($0.label))" } + (all.count > 5 ? ["…"] : [])
+        let shown = all.prefix(5).map(\.label) + (all.count > 5 ? ["…"] : [])
         let text = "\(wanted) was looked for, and there is none: there are \(shown.joined(separator: "; "))"
         return .none(reason: "NoCredential", text: text)
     }

@@ -74,6 +74,12 @@ final class CredentialRoutes {
         return way.route
     }
 
+    /// The same credential, perhaps for other environments.
+    func keep(_ prepared: PreparedCredential) {
+        self.prepared = prepared
+        makeAll()
+    }
+
     /// Uses another credential of the same kind on the same routes, with connections of its own.
     func replace(by prepared: PreparedCredential) {
         self.prepared = prepared

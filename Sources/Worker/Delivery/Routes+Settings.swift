@@ -50,6 +50,26 @@ final class RouteFactory {
     /// The wall clock.
     var unixSeconds: Int64 { loop.unixMilliseconds / 1000 }
 
+    /// Says what has become of the credentials.
+    func log(_ changes: CredentialChanges, from old: [Credential], to new: [Credential]) {
+        let log = surroundings.log
+        var said: Set<String> = []
+        for credential in new where said.insert(credential.fingerprint).inserted {
+            switch changes.origins[credential.fingerprint] {
+            case .replaces(let former):
+                let name = old.first { $0.fingerprint == former }?.name ?? ""
+                log.info("a credential takes another's place", ["credential": credential.label, "former": name])
+            case .new, nil: log.info("a credential is new", ["credential": credential.label])
+            case .same: break
+            }
+        }
+        for credential in old where changes.gone.contains(credential.fingerprint) {
+            log.info("a credential is gone", ["credential": credential.label])
+        }
+        if said.isEmpty { log.warning("no credential is left: no push can be sent") }
+        log.info("credentials were read again", ["credentials": new.count])
+    }
+
     // MARK: APNs
 
     func apns(_ prepared: PreparedCredential, _ environment: APNsEnvironment) -> (Route, APNsProvider) {

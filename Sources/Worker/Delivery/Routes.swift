@@ -20,6 +20,8 @@ package final class Routes {
         replace(by: credentials)
     }
 
+    package var credentials: [Credential] { table.credentials }
+
     /// Those of credentials that are gone included.
     package private(set) var all: [Route] = []
 
@@ -44,17 +46,22 @@ package final class Routes {
         return .none(.failed(reason: "NoCredential", text: "the credential has no route"))
     }
 
-    /// Uses these credentials from now on.
+    /// Uses these credentials from now on; false when they are the same as before, for the same uses.
     ///
     /// What is on its way, or waits, stays where it is: a credential that took another's place takes over its pushes.
-    func replace(by prepared: [PreparedCredential]) {
+    @discardableResult
+    func replace(by prepared: [PreparedCredential]) -> Bool {
         let credentials = prepared.map(\.credential)
+        guard credentials.map(\.use) != table.credentials.map(\.use) else { return false }
         let changes = CredentialChanges(from: table.credentials, to: credentials)
+        if !all.isEmpty { factory.log(changes, from: table.credentials, to: credentials) }
         var next: [String: CredentialRoutes] = [:]
         for new in prepared where next[new.credential.fingerprint] == nil {
             let fingerprint = new.credential.fingerprint
             switch changes.origins[fingerprint] {
-            case .same: next[fingerprint] = ways[fingerprint]
+            case .same:
+                next[fingerprint] = ways[fingerprint]
+                ways[fingerprint]?.keep(new)
             case .replaces(let old):
                 next[fingerprint] = ways[old]
                 ways[old]?.replace(by: new)
@@ -66,6 +73,7 @@ package final class Routes {
         table = CredentialTable(credentials)
         factory.forgetTokens(except: Set(next.keys))
         list()
+        return true
     }
 
     private func list() {

@@ -21,6 +21,8 @@ package struct Settings: Sendable {
     package var fcm: FCMSettings
     /// Those that one may be chosen from for each push; see ``CredentialTable``.
     package var credentials: [Credential] = []
+    /// To read them again.
+    package let credentialSource: CredentialSource
     /// Certificates to trust besides the system's, PEM.
     package var extraCA: [UInt8]?
     /// How providers and the token endpoint are reached.
@@ -46,6 +48,7 @@ package struct Settings: Sendable {
         unixSeconds: Int64 = currentUnixMilliseconds() / 1000,
         readFile: @escaping (String) -> Result<FileContents, FileContents.Failure> = Settings.readFile
     ) throws(Problems) {
+        credentialSource = CredentialSource(environment: environment, flags: flags, scope: scope)
         var reader = SettingsReader(
             environment: environment,
             flags: flags,

@@ -57,9 +57,12 @@ extension SettingsReader {
             || [setting.variable, setting.fileVariable].contains { environment[$0]?.isEmpty == false }
     }
 
-    /// The file named by `GOOGLE_APPLICATION_CREDENTIALS`.
+    /// Google's own variable for the path of a service account's file.
+    static let googleVariable = "GOOGLE_APPLICATION_CREDENTIALS"
+
+    /// The file that Google's own variable names.
     mutating func applicationCredentials() -> Value? {
-        let name = "GOOGLE_APPLICATION_CREDENTIALS"
+        let name = Self.googleVariable
         guard let path = environment[name], !path.isEmpty else { return nil }
         return file(path, place: name, isSecret: true)
     }
