@@ -173,7 +173,7 @@ package final class Worker {
         guard let whenStopped else { return }
         self.whenStopped = nil
         subscription.close()
-        queue.stop()
+        queue.close()
         credentialWatch.close()
         for route in routes.all { route.close() }
         redis.close()

@@ -63,7 +63,10 @@ package final class Dispatcher {
         queue.batches.whenTaken = { [unowned self] entry in takePart(entry) }
         for ledger in [queue.messageRuns, queue.partRuns] {
             ledger.whenEnded = { [unowned self] run, isMessageFinished in ended(run, isMessageFinished) }
-            ledger.whenDropped = { [unowned self] run in forget(run) }
+            ledger.whenDropped = { [unowned self] run in
+                forget(run)
+                readMore()
+            }
         }
         queue.messages.whenLost = { [unowned self] entryID in lost(entryID, .messages) }
         queue.batches.whenLost = { [unowned self] entryID in lost(entryID, .batches) }
@@ -82,20 +85,28 @@ package final class Dispatcher {
     package var preparing: Int { lookedUp.values.reduce(0) { $0 + $1.count } }
 
     private var messageRoom: Int {
-        guard messageBytes < Self.maximumMessageBytes, routes.unfinished < Self.maximumPushes else { return 0 }
-        return Self.maximumMessages - messagesTaken
+        guard messageBytes < Self.maximumMessageBytes, pushes < Self.maximumPushes else { return 0 }
+        return max(0, Self.maximumMessages - messagesTaken - lookedUp[.messages, default: []].count)
     }
 
     private var partRoom: Int {
         let waiting = lookedUp[.batches, default: []].count
-        return max(0, (Self.maximumPartPushes - routes.unfinished) / FanOut.pageSize - waiting)
+        return max(0, (Self.maximumPartPushes - pushes) / FanOut.pageSize - waiting)
+    }
+
+    /// Pushes that this worker holds.
+    private var pushes: Int { routes.unfinished + queue.delayed.count }
+
+    /// Something has left: there may be room for more.
+    private func readMore() {
+        queue.messages.read()
+        queue.batches.read()
     }
 
     private func ended(_ run: MessageRun, _ isMessageFinished: Bool) {
         if isMessageFinished { counters.completed += 1 }
         forget(run)
-        queue.messages.read()
-        queue.batches.read()
+        readMore()
     }
 
     private func forget(_ run: MessageRun) {
@@ -107,22 +118,35 @@ package final class Dispatcher {
     private func lost(_ entryID: [UInt8], _ kind: EntryStream.Kind) {
         lookedUp[kind]?.remove(entryID)
         queue.runs(kind).lost(entryID)
+        readMore()
     }
 
     /// Drops an entry that is none of ours.
-    private func drop(
-        _ entryID: [UInt8],
-        of kind: EntryStream.Kind,
-        because reason: String,
-        messageID: [UInt8]? = nil
-    ) {
+    private func drop(_ entryID: [UInt8], of kind: EntryStream.Kind, because reason: String) {
+        noteDropped(entryID, of: kind, because: reason)
+        queue.stream(kind).acknowledge(entryID)
+        readMore()
+    }
+
+    /// Drops a part that cannot be served; what of its devices can be counted, is.
+    private func drop(_ batch: QueuedBatch, because reason: String, of context: MessageContext? = nil) {
+        noteDropped(batch.entryID, of: .batches, because: reason)
+        let devices = batch.part.tokens.devices?.count ?? 0
+        let share = TargetShare(
+            number: batch.part.target,
+            tally: Tally(errored: devices),
+            retriedDevices: batch.part.tokens.isRetry ? devices : 0
+        )
+        queue.partRuns.dismiss(batch.entryID, messageID: batch.messageID, share: share, context: context)
+        readMore()
+    }
+
+    private func noteDropped(_ entryID: [UInt8], of kind: EntryStream.Kind, because reason: String) {
         counters.malformedEntries += 1
         log.warning(
             "a queue entry cannot be served and was dropped",
             ["stream": kind.rawValue, "entry": String(decoding: entryID, as: UTF8.self), "reason": reason]
         )
-        guard let messageID else { return queue.stream(kind).acknowledge(entryID) }
-        queue.runs(kind).drop(entryID, messageID: messageID)
     }
 }
 
@@ -158,7 +182,7 @@ extension Dispatcher {
             part: nil
         )
         counters.deadLetters += 1
-        queue.messageRuns.bury(letter, unfinished: nil, context: nil)
+        queue.messageRuns.bury(letter, share: nil, context: nil)
     }
 
     /// Starts a message: `stored` and `state` are what another worker left of it.
@@ -167,6 +191,8 @@ extension Dispatcher {
         let trace = traces.trace(id: message.id, channel: message.channel, isAsked: plan.isDebugAsked)
         let context = MessageContext(message, plan: plan, trace: trace)
         if stored == nil, message.part == nil { traceBeginning(context) }
+        // Its parts share what this worker may trace of it.
+        if trace != nil { recent.insert(context) }
         messagesTaken += 1
         messageBytes += message.message.count
         let numbers = message.part.map { plan.targets.indices.contains($0.target) ? [$0.target] : [] }
@@ -179,6 +205,7 @@ extension Dispatcher {
             targetCount: targets.count,
             owner: queue.messageRuns
         )
+        if !state.targets.isEmpty { run.wasStored() }
         guard !targets.isEmpty else { return queue.messageRuns.finished(run) }
         queue.messageRuns.add(run)
         for number in targets { start(number, of: run, state.targets[number]) }
@@ -201,7 +228,7 @@ extension Dispatcher {
             )
         }
         if let part = message.message.part {
-            return startPart(part, of: message, target, route, ending, isCounted: false)
+            return startPart(part, of: message, target, route, ending, isCounted: state != nil)
         }
         let run = TargetRun(message: message, number: number, target: target, ending: ending, hasParts: state != nil)
         if let state, state.walk != .none {
@@ -227,16 +254,17 @@ extension Dispatcher {
 
 extension Dispatcher {
     private func takePart(_ entry: TakenEntry) {
-        guard let batch = QueuedBatch(entry.value), let devices = batch.part.tokens.devices else {
+        guard let batch = QueuedBatch(entry.value) else {
             return drop(entry.entryID, of: .batches, because: "it is no part of a message")
         }
+        guard let devices = batch.part.tokens.devices else { return drop(batch, because: "its devices are damaged") }
         lookedUp[.batches]?.insert(entry.entryID)
         withContext(of: batch.messageID) { [self] context in
             guard lookedUp[.batches]?.remove(entry.entryID) != nil else { return }
             guard let context, context.plan.targets.indices.contains(batch.part.target) else {
                 let reason =
                     context == nil ? "its message is not in the queue any more" : "its message has no such target"
-                return drop(entry.entryID, of: .batches, because: reason, messageID: batch.messageID)
+                return drop(batch, because: reason, of: context)
             }
             if !entry.isTakenOver { return start(batch, of: context, stored: StoredOutcomes()) }
             load(entry, messageID: batch.messageID, of: .batches) { [self] stored, _ in
@@ -281,7 +309,7 @@ extension Dispatcher {
             hasParts: isCounted,
             part: part.tokens
         )
-        let pushes = run.take(part: part.tokens.devices ?? [])
+        let pushes = run.take(part: part.tokens)
         guard !pushes.isEmpty else { return }
         route?.enqueue(pushes, isBulk: !run.tracesEachDevice)
     }
@@ -345,7 +373,12 @@ extension Dispatcher {
         )
         counters.deadLetters += 1
         context.trace?.error(target, reason: BuriedEntry.reason, text: "its workers died with a part of it: put aside")
-        queue.partRuns.bury(letter, unfinished: (batch.part.target, tally), context: context)
+        let share = TargetShare(
+            number: batch.part.target,
+            tally: tally,
+            retriedDevices: batch.part.tokens.isRetry ? devices.count : 0
+        )
+        queue.partRuns.bury(letter, share: share, context: context)
     }
 
     /// Looks up what another worker left of an entry, unless it is lost meanwhile.

@@ -12,8 +12,8 @@ package final class FanOut {
     package static let pageSize = 500
     /// Pages asked for at one time, over all targets.
     package static let maximumPagesInFlight = 64
-    /// Unfinished parts of one target, over all workers, above which its walk waits.
-    package static let maximumUnfinishedParts = 32
+    /// Unfinished parts of one target, over all workers, above which its walk waits (``UnfinishedParts/burden``).
+    package static let maximumBurden = 32
     /// Pages of one walk that Redis has not confirmed to be parts.
     static let maximumUnconfirmedPages = 4
     /// How long a walk waits after Redis has refused a page for the moment.
@@ -60,11 +60,20 @@ package final class FanOut {
     package func redisReady() {
         server = nil
         redis.send(RedisCommand("INFO", ["server"])) { [self] result in
-            guard case .success(let value) = result else { return }
-            let lines = (value.text ?? "").split(whereSeparator: \.isNewline)
-            server = lines.first { $0.hasPrefix("run_id:") }.map { String($0.dropFirst(7)) } ?? "unknown"
+            switch result {
+            case .success(let value): server = Self.runID(value.text ?? "")
+            // It may not be asked: then no cursor is good for longer than this connection.
+            case .failure(.server): server = Self.runID("")
+            case .failure: return  // The connection was lost: called again when it is ready.
+            }
             takeWaiting()
         }
+    }
+
+    /// The run id in the answer to INFO; without one, a name that no other connection gives its server.
+    private static func runID(_ answer: String) -> String {
+        let line = answer.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }
+        return line.map { String($0.dropFirst(7)) } ?? "unknown-\(UInt64.random(in: .min ... .max))"
     }
 
     /// Walks big sets no further; what is in parts already is served, and small sets are.
@@ -88,6 +97,8 @@ package final class FanOut {
             waiting.append(walk)
             return
         }
+        // Nothing may be on its way: what is, came from the same connection, and was lost with it.
+        if walk.server != server { leaveServer(walk) }
         switch walk.phase {
         case .mustReload: return reload(walk)
         case .direct:
@@ -97,9 +108,17 @@ package final class FanOut {
             }
         case .intoParts:
             guard walk.mayScan else { return }
-            guard walk.unfinishedParts < Self.maximumUnfinishedParts else { return waitForParts(walk) }
+            guard walk.unfinished.burden < Self.maximumBurden else { return waitForParts(walk) }
         }
         scan(walk)
+    }
+
+    /// Redis was started again, or is another one: it does not understand the cursor, and may know less of the walk.
+    private func leaveServer(_ walk: Walk) {
+        if walk.server != nil {
+            if walk.phase == .direct { walk.cursor = Walk.start } else { walk.phase = .mustReload }
+        }
+        walk.server = server
     }
 
     private func scan(_ walk: Walk) {
@@ -139,7 +158,8 @@ package final class FanOut {
         case .intoParts:
             walk.run.collect(page)
             walk.isScanned = isLast
-            addPage(of: walk)
+            // A target that ends without makes no parts: its last devices are counted in one go.
+            if walk.run.ending != nil, !isLast { step(walk) } else { addPage(of: walk) }
         case .mustReload: step(walk)
         }
     }
@@ -198,30 +218,35 @@ extension FanOut {
     }
 
     private func addPage(of walk: Walk) {
-        let state: RunState.Walk = walk.isScanned ? .done : .at(cursor: walk.cursor, server: server ?? "unknown")
+        let state: RunState.Walk = walk.isScanned ? .done : .at(cursor: walk.cursor, server: server ?? Self.runID(""))
         walk.unconfirmedPages += 1
-        parts.add(walk.run.takePage(at: state)) { [self] answer in
+        parts.add(walk.run.takePage(from: walk.added, to: state)) { [self] answer in
             walk.unconfirmedPages -= 1
             added(answer, to: walk)
         }
+        walk.added = state
         step(walk)
     }
 
-    private func added(_ answer: MessageParts.Answer<Int>, to walk: Walk) {
+    private func added(_ answer: MessageParts.Answer<UnfinishedParts>, to walk: Walk) {
         switch answer {
         case .lost: leave(walk)
-        case .unknown(let error):
-            // Whether the page is a part is known to Redis only.
-            walk.phase = .mustReload
-            guard walk.isQuiet else { return }
-            loop.schedule(after: Self.refusalPause) { [self] in step(walk) }
-            log.debug("a page of a walk is added again", ["error": "\(error)"])
+        case .unknown(let error): addAgain(walk, because: "\(error)")
+        case .moved: addAgain(walk, because: "Redis does not know of a page before it")
         case .done(let unfinished):
-            walk.unfinishedParts = unfinished
+            walk.unfinished = unfinished
             if walk.phase == .mustReload { return walk.isQuiet ? step(walk) : () }
             if walk.isScanned, walk.isQuiet { return end(walk) }
             step(walk)
         }
+    }
+
+    /// Whether a page is a part is known to Redis only: the walk goes on from where Redis has it.
+    private func addAgain(_ walk: Walk, because reason: String) {
+        walk.phase = .mustReload
+        guard walk.isQuiet else { return }
+        loop.schedule(after: Self.refusalPause) { [self] in step(walk) }
+        log.debug("a page of a walk is added again", ["reason": reason])
     }
 
     private func waitForParts(_ walk: Walk) {
@@ -230,7 +255,7 @@ extension FanOut {
         loop.schedule(after: Self.partsPause) { [self] in
             parts.unfinished(of: walk.run.message.message.entryID, target: walk.run.number) { [self] unfinished in
                 walk.isWaitingForParts = false
-                if let unfinished { walk.unfinishedParts = unfinished }
+                if let unfinished { walk.unfinished = unfinished }
                 step(walk)
             }
         }
@@ -260,7 +285,8 @@ extension FanOut {
 
     private func reloaded(_ walk: Walk, _ state: RunState.TargetState, met: [UInt8]) {
         walk.phase = .intoParts
-        walk.unfinishedParts = state.parts
+        walk.unfinished = state.unfinished
+        walk.added = state.walk
         walk.isScanned = state.walk == .done
         walk.run.restart(state.tally, met: met)
         switch state.walk {

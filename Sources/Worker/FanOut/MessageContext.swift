@@ -43,7 +43,8 @@ package struct RecentContexts {
 
     package mutating func insert(_ context: MessageContext) {
         let messageID = context.message.entryID
-        guard contexts.updateValue(context, forKey: messageID) == nil else { return }
+        guard contexts[messageID] == nil else { return }
+        contexts[messageID] = context
         order.append(messageID)
         bytes += context.message.message.count
         while order.count > 1, order.count > Self.maximumCount || bytes > Self.maximumBytes {

@@ -9,7 +9,7 @@ package protocol MessageRunOwner: AnyObject {
 /// One queue entry on its way in this worker: a message, or a part of one.
 ///
 /// It is finished when each of its targets is. Confined to the worker's loop. Held by its target runs, and so by the
-/// pushes that have no outcome yet.
+/// pushes that have no outcome yet; holds none of them.
 package final class MessageRun {
     private enum Phase {
         case serving
@@ -23,8 +23,8 @@ package final class MessageRun {
     package let entryID: [UInt8]
     /// What another worker did before it died: these pushes are not repeated.
     package let stored: StoredOutcomes
-    /// The targets that have parts elsewhere, as far as they have finished here.
-    package private(set) var targetsWithParts: [TargetRun] = []
+    /// What it adds to those of its targets that have parts elsewhere, as far as they have finished here.
+    package private(set) var shares: [TargetShare] = []
     /// Whether Redis has outcomes of the entry.
     package private(set) var hasStored: Bool
     private var fresh: [UInt64] = []
@@ -63,7 +63,7 @@ package final class MessageRun {
 
     /// One target has finished here.
     func targetFinished(_ target: TargetRun) {
-        if target.hasParts { targetsWithParts.append(target) }
+        if target.hasParts { shares.append(target.share) }
         unfinishedTargets -= 1
         guard unfinishedTargets == 0, phase == .serving else { return }
         phase = .finished

@@ -16,12 +16,15 @@ package final class RunLedger {
 
     private let stream: EntryStream
     private let parts: MessageParts
+    private let ownership: Ownership
     private let loop: EventLoop
     private let log: Log
     private var runs: [[UInt8]: MessageRun] = [:]
     private var withOutcomes: [MessageRun] = []
     private var storeTimer: LoopTimer?
     private var ending: [[UInt8]: MessageRun] = [:]
+    /// Entries that leave the queue without having been served.
+    private var leaving: Set<[UInt8]> = []
     private var trial: (entryID: [UInt8], timer: LoopTimer)?
 
     /// An entry has its end here; whether its whole message has.
@@ -29,9 +32,10 @@ package final class RunLedger {
     /// An entry of which nothing more is sent here.
     package var whenDropped: (MessageRun) -> Void = { _ in }
 
-    package init(stream: EntryStream, parts: MessageParts, loop: EventLoop, log: Log) {
+    package init(stream: EntryStream, parts: MessageParts, ownership: Ownership, loop: EventLoop, log: Log) {
         self.stream = stream
         self.parts = parts
+        self.ownership = ownership
         self.loop = loop
         self.log = log
         stream.mayTakeSuspect = { [unowned self] in trial == nil }
@@ -39,6 +43,9 @@ package final class RunLedger {
 
     /// Entries without an end.
     package var count: Int { runs.count + ending.count }
+
+    /// Whether Redis knows of every entry that has its end here.
+    package var isSettled: Bool { ending.isEmpty && leaving.isEmpty }
 
     /// Notes a run, before any of its pushes can have an outcome.
     package func add(_ run: MessageRun) {
@@ -65,6 +72,7 @@ package final class RunLedger {
 
     /// The entry belongs to another worker now.
     package func lost(_ entryID: [UInt8]) {
+        leaving.remove(entryID)
         if let run = ending.removeValue(forKey: entryID) { return whenEnded(run, false) }
         guard let run = runs.removeValue(forKey: entryID) else { return }
         run.abandon()
@@ -104,7 +112,7 @@ package final class RunLedger {
     private func store(_ records: [UInt8], of run: MessageRun) {
         parts.store(records, of: run.entryID, in: run.kind) { [self] answer in
             switch answer {
-            case .done: break
+            case .done, .moved: break
             case .lost: lost(run.entryID)
             case .unknown:
                 // Twice the same record does no harm; but none is left behind by an entry that has ended.
@@ -119,8 +127,7 @@ package final class RunLedger {
 
     private func end(_ run: MessageRun) {
         ending[run.entryID] = run
-        let targets = run.targetsWithParts.map { (number: $0.number, tally: $0.tally) }
-        parts.finish(run.entryID, in: run.kind, messageID: run.message.entryID, targets: targets) { [self] answer in
+        parts.finish(run.entryID, in: run.kind, messageID: run.message.entryID, shares: run.shares) { [self] answer in
             guard ending[run.entryID] === run else { return }
             switch answer {
             case .done(let end):
@@ -128,10 +135,20 @@ package final class RunLedger {
                 ended(run, isMessageFinished: end.isMessageFinished)
             // It was finished before: by this worker, whose answer was lost, or by another.
             case .lost: ended(run, isMessageFinished: false)
+            case .moved: leaveToOthers(run)
             case .unknown:
                 loop.schedule(after: Self.retryPause) { [self] in if ending[run.entryID] === run { end(run) } }
             }
         }
+    }
+
+    /// Redis has lost a part of what was done: whoever takes the entry over goes on from what Redis knows.
+    private func leaveToOthers(_ run: MessageRun) {
+        log.warning(
+            "Redis has lost parts of a message, which are made again",
+            ["entry": String(decoding: run.entryID, as: UTF8.self)]
+        )
+        ended(run, isMessageFinished: false)
     }
 
     private func ended(_ run: MessageRun, isMessageFinished: Bool) {
@@ -145,42 +162,54 @@ package final class RunLedger {
         trace.completed(context.plan.targets[end.number], end.tally)
     }
 
-    /// Ends a part that cannot be served; what Redis knows of its message goes with the last one.
-    package func drop(_ entryID: [UInt8], messageID: [UInt8]) {
-        parts.finish(entryID, in: stream.kind, messageID: messageID, targets: []) { [self] answer in
-            guard case .unknown = answer else { return stream.release(entryID) }
-            loop.schedule(after: Self.retryPause) { [self] in drop(entryID, messageID: messageID) }
-        }
-    }
+    // MARK: Entries that are not served
 
-    // MARK: Dead letters
-
-    /// Puts an entry aside that several workers died with.
-    ///
-    /// `unfinished` is, for a part, its target's number and how many of its pushes have no outcome.
-    package func bury(_ letter: BuriedEntry, unfinished: (number: Int, tally: Tally)?, context: MessageContext?) {
+    /// Puts an entry aside that several workers died with; `share` is, for a part, what it adds to its target.
+    package func bury(_ letter: BuriedEntry, share: TargetShare?, context: MessageContext?) {
         log.error(
             "an entry was put aside: its workers died with it",
             ["entry": String(decoding: letter.entryID, as: UTF8.self), "deliveries": letter.deliveries]
         )
+        leave(letter.entryID, messageID: letter.messageID, share: share, letter: letter, context: context)
+    }
+
+    /// Takes a part out of the queue that cannot be served, and so its message when it was the last.
+    package func dismiss(_ entryID: [UInt8], messageID: [UInt8], share: TargetShare?, context: MessageContext?) {
+        leave(entryID, messageID: messageID, share: share, letter: nil, context: context)
+    }
+
+    private func leave(
+        _ entryID: [UInt8],
+        messageID: [UInt8],
+        share: TargetShare?,
+        letter: BuriedEntry?,
+        context: MessageContext?
+    ) {
+        leaving.insert(entryID)
         parts.finish(
-            letter.entryID,
-            in: letter.kind,
-            messageID: letter.messageID,
-            targets: unfinished.map { [$0] } ?? [],
-            letter: letter.fields
+            entryID,
+            in: stream.kind,
+            messageID: messageID,
+            shares: share.map { [$0] } ?? [],
+            letter: letter?.fields ?? []
         ) { [self] answer in
             switch answer {
             case .done(let end):
                 if let context { for target in end.ended { traceEnd(target, of: context) } }
-                stream.release(letter.entryID)
-            case .lost: stream.release(letter.entryID)
+                left(entryID)
+            case .lost, .moved: left(entryID)
             case .unknown:
                 loop.schedule(after: Self.retryPause) { [self] in
-                    bury(letter, unfinished: unfinished, context: context)
+                    guard leaving.contains(entryID) else { return }
+                    leave(entryID, messageID: messageID, share: share, letter: letter, context: context)
                 }
             }
         }
+    }
+
+    private func left(_ entryID: [UInt8]) {
+        leaving.remove(entryID)
+        stream.release(entryID)
     }
 }
 
@@ -188,7 +217,9 @@ extension RunLedger: MessageRunOwner {
     package func finished(_ run: MessageRun) {
         runs[run.entryID] = nil
         endTrial(of: run.entryID)
-        if run.kind == .messages, run.targetsWithParts.isEmpty, !run.hasStored {
+        // Without a sign of life another worker may have begun with it, and have parts of it.
+        let isKnownToRedis = !run.shares.isEmpty || run.hasStored || !ownership.maySend(now: loop.now)
+        if run.kind == .messages, !isKnownToRedis {
             stream.acknowledge(run.entryID)
             whenEnded(run, true)
         } else {

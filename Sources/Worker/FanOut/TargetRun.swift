@@ -31,6 +31,10 @@ package final class TargetRun {
     private var unusableCount = 0
     private var walkEnded = false
     private let tracesEachOfPart: Bool?
+    /// Of a part that was a retry: its devices.
+    private var retriedDevices = 0
+    /// Whether all of the walk's pages became parts.
+    private var isWalked = false
 
     /// `part`: not the whole target, but these devices of it, which were counted before.
     package init(
@@ -54,6 +58,11 @@ package final class TargetRun {
     package var tracesEachDevice: Bool {
         if let tracesEachOfPart { return tracesEachOfPart }
         return tally.expected <= Self.maximumTracedDevices
+    }
+
+    /// What the entry adds to the target, when it has finished here.
+    package var share: TargetShare {
+        TargetShare(number: number, tally: tally, retriedDevices: retriedDevices, isWalked: isWalked)
     }
 
     /// Whether the target is to be cut into parts.
@@ -177,8 +186,8 @@ extension TargetRun {
 // MARK: Parts
 
 extension TargetRun {
-    /// What was collected, as a page of the walk that becomes a part.
-    package func takePage(at walk: RunState.Walk) -> MessageParts.Page {
+    /// What was collected, as a page of the walk that becomes a part; where the walk was before it, and is with it.
+    package func takePage(from previous: RunState.Walk, to walk: RunState.Walk) -> MessageParts.Page {
         hasParts = true
         countUnusable()
         var tokens: BatchTokens?
@@ -192,6 +201,7 @@ extension TargetRun {
         return MessageParts.Page(
             messageID: message.message.entryID,
             target: number,
+            previous: previous,
             walk: walk,
             tally: tally,
             unusable: unusableCount,
@@ -210,24 +220,28 @@ extension TargetRun {
         recipients.restart(met: hashes)
     }
 
-    /// Every page of the walk is a part.
+    /// Every page of the walk is a part, or the target ends without: then its last devices are counted here.
     package func walkBecameParts() {
         hasParts = true
+        isWalked = true
         endWalk()
-        completeIfDone()
+        if let ending { end(ending) } else { completeIfDone() }
     }
 
     /// Every page of the walk had become a part before this worker took the entry over.
     package func resumeAfterWalk(_ tally: Tally) {
         restart(tally)
         hasParts = true
+        isWalked = true
         walkEnded = true
         completeIfDone()
     }
 
     /// Takes the devices of a part and gives the pushes that are left to do.
-    package func take(part devices: [BatchTokens.Device]) -> [Push] {
+    package func take(part: BatchTokens) -> [Push] {
         let kind = target.registrationKind
+        let devices = part.devices ?? []
+        if part.isRetry, message.kind == .batches { retriedDevices = devices.count }
         for device in devices {
             let token = kind.tokenToSend(device.member)
             var push = Push(run: self, token: token, stored: token == device.member ? nil : device.member)

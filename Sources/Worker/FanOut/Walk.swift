@@ -17,12 +17,16 @@ final class Walk {
     let key: [UInt8]
     var phase = Phase.direct
     var cursor = Walk.start
+    /// The run id of the server that gave the cursor, and that alone understands it.
+    var server: String?
     var isScanning = false
     var isScanned = false
     var isWaitingForParts = false
     var unconfirmedPages = 0
-    /// Parts of the target that are unfinished, over all workers, as Redis said last.
-    var unfinishedParts = 0
+    /// Where the last page that was sent to Redis has brought it.
+    var added = RunState.Walk.none
+    /// What of the target is unfinished, over all workers, as Redis said last.
+    var unfinished = UnfinishedParts()
 
     init(run: TargetRun, route: Route?, key: [UInt8]) {
         self.run = run

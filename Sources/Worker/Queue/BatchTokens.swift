@@ -16,16 +16,20 @@ package struct BatchTokens: Equatable, Sendable {
     }
 
     private static let tracesEachFlag: UInt8 = 1
+    private static let retryFlag: UInt8 = 2
     private static let renewedFlag: UInt8 = 1
     private static let headBytes = 7
 
     package private(set) var bytes: [UInt8]
 
-    /// `tracesEachDevice`: the whole target is so small that each of its devices is traced.
-    package init(tracesEachDevice: Bool, capacity: Int = 0) {
+    /// No devices yet.
+    ///
+    /// `tracesEachDevice`: the whole target is so small that each of its devices is traced. `isRetry`: the pushes have
+    /// waited for another attempt.
+    package init(tracesEachDevice: Bool, isRetry: Bool = false, capacity: Int = 0) {
         bytes = []
         bytes.reserveCapacity(capacity + 1)
-        bytes.append(tracesEachDevice ? Self.tracesEachFlag : 0)
+        bytes.append((tracesEachDevice ? Self.tracesEachFlag : 0) | (isRetry ? Self.retryFlag : 0))
     }
 
     /// From the field of an entry.
@@ -34,6 +38,7 @@ package struct BatchTokens: Equatable, Sendable {
     }
 
     package var tracesEachDevice: Bool { (bytes.first ?? 0) & Self.tracesEachFlag != 0 }
+    package var isRetry: Bool { (bytes.first ?? 0) & Self.retryFlag != 0 }
 
     package mutating func append(_ device: Device) {
         let length = UInt16(truncatingIfNeeded: device.member.count)

@@ -14,7 +14,7 @@ package final class DelayedPushes {
     static let shortestLook: Duration = .milliseconds(50)
     /// Parts released at one time, and how many may wait in the stream of parts.
     static let maximumReleased = 100
-    static let maximumWaitingParts = 512
+    static let maximumWaitingParts = 4096
 
     private let parts: MessageParts
     private let loop: EventLoop
@@ -23,6 +23,8 @@ package final class DelayedPushes {
     private var gathered: [Waiting] = []
     private var isGathering = false
     private var unconfirmed = 0
+    /// Pushes that Redis is not known to have.
+    package private(set) var count = 0
     private var isStopped = false
 
     private struct Waiting {
@@ -50,6 +52,7 @@ package final class DelayedPushes {
     /// Lets a push wait.
     package func add(_ push: Push, after delay: Duration) {
         gathered.append(Waiting(push: push, due: now() + delay.wholeMilliseconds))
+        count += 1
         guard !isGathering else { return }
         isGathering = true
         loop.schedule(after: Self.gathering) { [self] in
@@ -71,7 +74,7 @@ package final class DelayedPushes {
 
     private func delay(_ waiting: [Waiting]) {
         guard let run = waiting.first?.push.run, let due = waiting.map(\.due).max() else { return }
-        var tokens = BatchTokens(tracesEachDevice: run.tracesEachDevice)
+        var tokens = BatchTokens(tracesEachDevice: run.tracesEachDevice, isRetry: true)
         var records: [UInt8] = []
         for push in waiting.map(\.push) {
             tokens.append(BatchTokens.Device(member: push.stored ?? push.token, tries: push.tries))
@@ -85,20 +88,32 @@ package final class DelayedPushes {
     }
 
     private func send(_ member: [UInt8], due: Int64, records: [UInt8], count: Int, of run: TargetRun) {
-        guard !run.message.isAbandoned else { return unconfirmed -= 1 }
-        parts.delay(member, due: due, records: records, of: run.message, target: run.number) { [self] answer in
+        guard !run.message.isAbandoned else { return confirmed(count) }
+        parts.delay(
+            member,
+            due: due,
+            devices: count,
+            records: records,
+            of: run.message,
+            target: run.number
+        ) { [self] answer in
             switch answer {
             case .done:
-                unconfirmed -= 1
+                confirmed(count)
                 run.delayed(count)
             // Whoever has the entry now makes the pushes.
-            case .lost: unconfirmed -= 1
+            case .lost, .moved: confirmed(count)
             case .unknown:
                 loop.schedule(after: RunLedger.retryPause) { [self] in
                     send(member, due: due, records: records, count: count, of: run)
                 }
             }
         }
+    }
+
+    private func confirmed(_ pushes: Int) {
+        unconfirmed -= 1
+        count -= pushes
     }
 
     // MARK: What is due

@@ -100,6 +100,8 @@ package final class EntryStream {
             take(entry, earlierDeliveries: deliveries, isTakenOver: true)
         }
         takeover.whenLost = { [unowned self] lost in for entryID in lost { whenLost(entryID) } }
+        // Room may come of much that tells nobody.
+        takeover.whenRefreshed = { [unowned self] in if isReadable { read() } }
     }
 
     /// Why the stream cannot be read; nil while it can.
@@ -247,6 +249,12 @@ package final class EntryStream {
         // The read that waits is ended with what it has: closing the connection could lose an entry on its way, which
         // would then wait for another worker to take it over.
         commands.send(RedisCommand("CLIENT", ["UNBLOCK", readerID])) { _ in }
+    }
+
+    /// Ends everything; entries that are still owned are left to other workers when they look dead.
+    package func close() {
+        isStopped = true
+        takeover.close()
     }
 
     /// Whether every finished entry has left the stream, and none may be on its way.

@@ -7,17 +7,36 @@ package struct EndedTarget: Equatable {
     package let tally: Tally
 }
 
+/// What a finished entry adds to one of its message's targets.
+package struct TargetShare: Equatable {
+    package let number: Int
+    package let tally: Tally
+    /// Of a part that was a retry: its devices.
+    package let retriedDevices: Int
+    /// Of a message: whether its walk over the target's set made parts, up to the end.
+    package let isWalked: Bool
+
+    package init(number: Int, tally: Tally, retriedDevices: Int = 0, isWalked: Bool = false) {
+        self.number = number
+        self.tally = tally
+        self.retriedDevices = retriedDevices
+        self.isWalked = isWalked
+    }
+}
+
 /// What Redis knows of messages with parts: walks, outcomes, retries that wait.
 ///
 /// The shell around ``PartScripts``. Confined to the worker's loop.
 package final class MessageParts {
-    /// How long Redis keeps the outcomes of an entry that nobody finishes.
-    static let outcomeLifetime: Duration = .seconds(7 * 86_400)
+    /// How long Redis keeps what it knows of a message that nobody serves.
+    static let stateLifetime: Duration = .seconds(30 * 86_400)
 
     package enum Answer<Value> {
         case done(Value)
         /// The entry is not this worker's any more.
         case lost
+        /// What Redis knows of the walk is not what this worker believes: Redis has lost something, or refused it.
+        case moved
         /// Redis did it or not.
         case unknown(RedisError)
     }
@@ -26,6 +45,8 @@ package final class MessageParts {
     package struct Page {
         package let messageID: [UInt8]
         package let target: Int
+        /// Where the walk was before this page, and where it is with it.
+        package let previous: RunState.Walk
         package let walk: RunState.Walk
         package let tally: Tally
         package let unusable: Int
@@ -50,26 +71,27 @@ package final class MessageParts {
 
     // MARK: Walks
 
-    /// Adds a page; the answer is the number of the target's unfinished parts.
-    package func add(_ page: Page, _ done: @escaping (Answer<Int>) -> Void) {
+    /// Adds a page; the answer is what of the target is unfinished.
+    package func add(_ page: Page, _ done: @escaping (Answer<UnfinishedParts>) -> Void) {
         let keys = [
             keys.run(of: page.messageID), keys.walk(of: page.messageID, target: page.target), keys.batches,
             keys.messages,
         ]
         let counts = [page.tally.expected, page.tally.excluded, page.unusable].map { Array("\($0)".utf8) }
-        let head = [Self.group, consumer, page.messageID, Array("\(page.target)".utf8), Array(page.walk.text.utf8)]
-        let arguments = head + counts + [page.hashes, page.tokens?.bytes ?? []]
+        let words = ["\(page.target)", page.previous.text, page.walk.text].map { Array($0.utf8) }
+        let head = [Self.group, consumer, page.messageID] + words
+        let arguments = head + counts + [page.hashes, page.tokens?.bytes ?? [], Self.lifetime]
         redis.evaluate(PartScripts.addBatch, keys: keys, arguments: arguments) { result in
-            done(Self.answer(result) { $0.integer.map { Int(clamping: $0) } })
+            done(Self.answer(result) { UnfinishedParts($0) })
         }
     }
 
-    /// How many parts of a target are unfinished.
-    package func unfinished(of messageID: [UInt8], target: Int, _ done: @escaping (Int?) -> Void) {
-        let command = RedisCommand("HGET", [keys.run(of: messageID), "t\(target):parts"])
-        redis.send(command) { result in
+    /// What of a target is unfinished.
+    package func unfinished(of messageID: [UInt8], target: Int, _ done: @escaping (UnfinishedParts?) -> Void) {
+        let fields = UnfinishedParts.fields.map { Array("t\(target):\($0)".utf8) }
+        redis.send(RedisCommand("HMGET", [keys.run(of: messageID)] + fields)) { result in
             guard case .success(let value) = result else { return done(nil) }
-            done(value.integer.map { Int(clamping: $0) } ?? 0)
+            done(UnfinishedParts(value))
         }
     }
 
@@ -116,6 +138,7 @@ package final class MessageParts {
     package func delay(
         _ member: [UInt8],
         due: Int64,
+        devices: Int,
         records: [UInt8],
         of run: MessageRun,
         target: Int,
@@ -125,7 +148,7 @@ package final class MessageParts {
             key(of: run.kind), keys.run(of: run.message.entryID), keys.delayed,
             keys.outcomes(of: run.entryID, in: run.kind),
         ]
-        let numbers = [Int64(target), due].map { Array("\($0)".utf8) }
+        let numbers = [Int64(target), due, Int64(devices)].map { Array("\($0)".utf8) }
         let arguments = [Self.group, consumer, run.entryID] + numbers + [member, records, Self.lifetime]
         redis.evaluate(PartScripts.delay, keys: keys, arguments: arguments) { done(Self.answer($0) { _ in () }) }
     }
@@ -159,19 +182,21 @@ package final class MessageParts {
         _ entryID: [UInt8],
         in kind: EntryStream.Kind,
         messageID: [UInt8],
-        targets: [(number: Int, tally: Tally)],
+        shares: [TargetShare],
         letter: [[UInt8]] = [],
         _ done: @escaping (Answer<(isMessageFinished: Bool, ended: [EndedTarget])>) -> Void
     ) {
         let keys = [
             key(of: kind), keys.messages, keys.run(of: messageID), keys.outcomes(of: entryID, in: kind), keys.dead,
+            keys.walks(of: messageID),
         ]
-        var arguments = [Self.group, entryID, messageID, Array("\(letter.count)".utf8)] + letter
-        for (number, tally) in targets {
+        var arguments = [Self.group, entryID, messageID, Self.lifetime, Array("\(letter.count)".utf8)] + letter
+        for share in shares {
+            let tally = share.tally
             // A part's devices were counted by the walk.
             let found = kind == .messages ? ["\(tally.expected)", "\(tally.excluded)"] : ["", ""]
-            let outcomes = [tally.sent, tally.removed, tally.errored, tally.expired].map { "\($0)" }
-            arguments += (["\(number)"] + found + outcomes).map { Array($0.utf8) }
+            let counts = [tally.sent, tally.removed, tally.errored, tally.expired, share.retriedDevices].map { "\($0)" }
+            arguments += (["\(share.number)"] + found + counts + [share.isWalked ? "1" : "0"]).map { Array($0.utf8) }
         }
         redis.evaluate(PartScripts.finish, keys: keys, arguments: arguments) { result in
             let answer: Answer<(isMessageFinished: Bool, ended: [EndedTarget])> = Self.answer(result) { value in
@@ -182,7 +207,7 @@ package final class MessageParts {
         }
     }
 
-    private static let lifetime = Array("\(outcomeLifetime.wholeMilliseconds)".utf8)
+    private static let lifetime = Array("\(stateLifetime.wholeMilliseconds)".utf8)
 
     private static func endedTarget(_ value: RESPValue) -> EndedTarget? {
         guard let number = value[0]?.integer else { return nil }
@@ -208,6 +233,7 @@ package final class MessageParts {
         case .failure(let error): return .unknown(error)
         case .success(let value):
             if value.text == "lost" || value.text == "gone" { return .lost }
+            if value.text == "moved" { return .moved }
             guard let answer = read(value) else {
                 return .unknown(.invalidReply("a script of the queue was answered with something else"))
             }

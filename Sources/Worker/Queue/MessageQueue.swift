@@ -63,8 +63,8 @@ package final class MessageQueue {
             loop: loop,
             log: log
         )
-        messageRuns = RunLedger(stream: messages, parts: parts, loop: loop, log: log)
-        partRuns = RunLedger(stream: batches, parts: parts, loop: loop, log: log)
+        messageRuns = RunLedger(stream: messages, parts: parts, ownership: ownership, loop: loop, log: log)
+        partRuns = RunLedger(stream: batches, parts: parts, ownership: ownership, loop: loop, log: log)
         delayed = DelayedPushes(parts: parts, now: { redis.unixMilliseconds }, loop: loop, log: log)
     }
 
@@ -79,7 +79,9 @@ package final class MessageQueue {
     package var problem: String? { messages.problem ?? batches.problem }
 
     /// Whether every finished entry has left the queue, and none may be on its way.
-    package var isSettled: Bool { messages.isSettled && batches.isSettled && delayed.isSettled }
+    package var isSettled: Bool {
+        messages.isSettled && batches.isSettled && delayed.isSettled && messageRuns.isSettled && partRuns.isSettled
+    }
 
     /// The command connection is ready, for the first time or again.
     package func commandsReady() {
@@ -97,6 +99,14 @@ package final class MessageQueue {
         messages.stop()
         batches.stop()
         delayed.stop()
+    }
+
+    /// Ends everything that goes on by itself.
+    package func close() {
+        stop()
+        messages.close()
+        batches.close()
+        ownership.close()
     }
 
     /// Stores what is known of all entries, and leaves them to other workers.

@@ -18,6 +18,7 @@ package final class Ownership {
     private var validUntil: LoopInstant
     private var beatAt: LoopInstant
     private var isLapsed = true
+    private var beatTimer: LoopTimer?
     /// When it was found last that the loop had stood still.
     private(set) var stoodStillAt: LoopInstant
 
@@ -44,11 +45,13 @@ package final class Ownership {
     }
 
     private func repeatBeat() {
-        loop.schedule(after: Self.beat) { [self] in
+        beatTimer = loop.schedule(after: Self.beat) { [self] in
             takeBeat()
             repeatBeat()
         }
     }
+
+    func close() { beatTimer?.cancel() }
 
     private func takeBeat() {
         let gap = loop.now - beatAt

@@ -6,8 +6,9 @@ import Redis
 /// Redis must let the queue be emptied, and what that takes is bounded.
 ///
 /// The hash `P{queue}:run:<message>` has `parts`, the number of unfinished ones with the message's own entry, and for
-/// each target with parts `t<number>:` with `parts`, `walk` (`<cursor> <server's run id>` or `done`), `expected`,
-/// `excluded`, `unusable`, and the outcomes `sent`, `removed`, `errored`, `expired` of its finished parts.
+/// each target with parts `t<number>:` with `parts`, `retries` (those of them that have waited or wait) and `waiting`
+/// (devices in these), `walk` (`<cursor> <server's run id>` or `done`), `expected`, `excluded`, `unusable`, and the
+/// outcomes `sent`, `removed`, `errored`, `expired` of its finished parts.
 enum PartScripts {
     /// Common to scripts that only the owner of an entry may run; `begin` notes a target that has parts.
     private static let common = """
@@ -23,44 +24,56 @@ enum PartScripts {
 
     /// A page of a walk becomes a part.
     ///
-    /// KEYS: run, walk, batches, messages. ARGV: group, consumer, message, target, walk's state, expected, excluded,
-    /// unusable, hashes, tokens (or nothing). Answers the target's unfinished parts, or `lost`.
+    /// KEYS: run, walk, batches, messages. ARGV: group, consumer, message, target, walk's state before and after,
+    /// expected, excluded, unusable, hashes, tokens (or nothing), milliseconds that all is kept. Answers the target's
+    /// unfinished parts, retries, and devices in them; or `lost`; or `moved` when the walk is not in the state before,
+    /// so that no page is left out after one that was refused.
     static let addBatch = RedisScript(
         common + """
             if not owns(KEYS[4], ARGV[1], ARGV[2], ARGV[3]) then return 'lost' end
             redis.call('XCLAIM', KEYS[4], ARGV[1], ARGV[2], 0, ARGV[3], 'RETRYCOUNT', 1, 'JUSTID')
             local target = 't' .. ARGV[4] .. ':'
+            if (redis.call('HGET', KEYS[1], target .. 'walk') or '') ~= ARGV[5] then return 'moved' end
             begin(KEYS[1], target)
-            redis.call('HSET', KEYS[1], target .. 'walk', ARGV[5], target .. 'expected', ARGV[6],
-              target .. 'excluded', ARGV[7], target .. 'unusable', ARGV[8])
-            if ARGV[5] == 'done' then redis.call('UNLINK', KEYS[2])
-            elseif ARGV[9] ~= '' then redis.call('APPEND', KEYS[2], ARGV[9]) end
-            if ARGV[10] ~= '' then
-              redis.call('XADD', KEYS[3], '*', 'message', ARGV[3], 'target', ARGV[4], 'tokens', ARGV[10])
+            redis.call('HSET', KEYS[1], target .. 'walk', ARGV[6], target .. 'expected', ARGV[7],
+              target .. 'excluded', ARGV[8], target .. 'unusable', ARGV[9])
+            redis.call('PEXPIRE', KEYS[1], ARGV[12])
+            if ARGV[6] == 'done' then
+              redis.call('UNLINK', KEYS[2])
+            elseif ARGV[10] ~= '' then
+              redis.call('APPEND', KEYS[2], ARGV[10])
+              redis.call('PEXPIRE', KEYS[2], ARGV[12])
+            end
+            if ARGV[11] ~= '' then
+              redis.call('XADD', KEYS[3], '*', 'message', ARGV[3], 'target', ARGV[4], 'tokens', ARGV[11])
               redis.call('HINCRBY', KEYS[1], 'parts', 1)
               redis.call('HINCRBY', KEYS[1], target .. 'parts', 1)
             end
-            return tonumber(redis.call('HGET', KEYS[1], target .. 'parts'))
+            return redis.call('HMGET', KEYS[1], target .. 'parts', target .. 'retries', target .. 'waiting')
             """
     )
 
     /// Pushes of an entry wait for another attempt, as a part of their own.
     ///
-    /// KEYS: the entry's stream, run, delayed, outcomes. ARGV: group, consumer, entry, target, due, member, records,
-    /// milliseconds that records are kept. Asked again after a lost answer it does nothing. Answers `ok` or `lost`.
+    /// KEYS: the entry's stream, run, delayed, outcomes. ARGV: group, consumer, entry, target, due, devices, member,
+    /// records, milliseconds that all is kept. Asked again after a lost answer it does nothing. An entry with something
+    /// to show for it has not killed its worker: its deliveries count anew. Answers `ok` or `lost`.
     static let delay = RedisScript(
         common + """
             if not owns(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) then return 'lost' end
             local stored = redis.call('GET', KEYS[4]) or ''
-            if string.find(stored, ARGV[7], 1, true) then return 'ok' end
+            if string.find(stored, ARGV[8], 1, true) then return 'ok' end
             local target = 't' .. ARGV[4] .. ':'
-            redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'JUSTID')
+            redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'RETRYCOUNT', 1, 'JUSTID')
             begin(KEYS[2], target)
-            redis.call('ZADD', KEYS[3], ARGV[5], ARGV[6])
+            redis.call('ZADD', KEYS[3], ARGV[5], ARGV[7])
             redis.call('HINCRBY', KEYS[2], 'parts', 1)
             redis.call('HINCRBY', KEYS[2], target .. 'parts', 1)
-            redis.call('APPEND', KEYS[4], ARGV[7])
-            redis.call('PEXPIRE', KEYS[4], ARGV[8])
+            redis.call('HINCRBY', KEYS[2], target .. 'retries', 1)
+            redis.call('HINCRBY', KEYS[2], target .. 'waiting', ARGV[6])
+            redis.call('PEXPIRE', KEYS[2], ARGV[9])
+            redis.call('APPEND', KEYS[4], ARGV[8])
+            redis.call('PEXPIRE', KEYS[4], ARGV[9])
             return 'ok'
             """
     )
@@ -110,20 +123,27 @@ enum PartScripts {
 
     /// An entry is finished: its outcomes are added to the message's, and the last one takes the message away.
     ///
-    /// KEYS: the entry's stream, messages, run, outcomes, dead. ARGV: group, entry, message, the number of words of a
-    /// dead letter, those words, then for each target with parts its number, expected, excluded (nothing: as noted
-    /// before), sent, removed, errored, expired. Answers the unfinished parts, then for each target that has ended its
-    /// number, expected, excluded, and outcomes; or `gone` if the entry was finished before.
+    /// KEYS: the entry's stream, messages, run, outcomes, dead, what the message's walks begin with. ARGV: group,
+    /// entry, message, milliseconds that what is left is kept, the number of words of a dead letter, those words, then
+    /// for each target with parts its number, expected, excluded (nothing: as noted before), sent, removed, errored,
+    /// expired, devices if the entry was a retry, 1 if the message's walk has ended. Answers the unfinished parts, then
+    /// for each target that has ended its number, expected, excluded, and outcomes; `gone` if the entry was finished
+    /// before; `moved` if Redis knows of no end of the walk. A message may end in the middle of a walk: when it is put
+    /// aside.
     static let finish = RedisScript(
         """
+        local letter = tonumber(ARGV[5])
+        for i = 6 + letter, #ARGV, 9 do
+          if ARGV[i + 8] == '1' and redis.call('HGET', KEYS[3], 't' .. ARGV[i] .. ':walk') ~= 'done' and
+            redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)[1] then return 'moved' end
+        end
         if redis.call('XACK', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 'gone' end
         redis.call('DEL', KEYS[4])
-        local letter = tonumber(ARGV[4])
-        if letter > 0 then redis.call('XADD', KEYS[5], '*', unpack(ARGV, 5, 4 + letter)) end
+        if letter > 0 then redis.call('XADD', KEYS[5], '*', unpack(ARGV, 6, 5 + letter)) end
         if KEYS[1] ~= KEYS[2] then redis.call('XDEL', KEYS[1], ARGV[2]) end
         local ended = {}
         local names = {'sent', 'removed', 'errored', 'expired'}
-        for i = 5 + letter, #ARGV, 7 do
+        for i = 6 + letter, #ARGV, 9 do
           local target = 't' .. ARGV[i] .. ':'
           if redis.call('HEXISTS', KEYS[3], target .. 'parts') == 1 then
             if ARGV[i + 1] ~= '' then
@@ -133,6 +153,10 @@ enum PartScripts {
               local count = tonumber(ARGV[i + 2 + j])
               if count > 0 then redis.call('HINCRBY', KEYS[3], target .. name, count) end
             end
+            if ARGV[i + 7] ~= '0' then
+              redis.call('HINCRBY', KEYS[3], target .. 'retries', -1)
+              redis.call('HINCRBY', KEYS[3], target .. 'waiting', '-' .. ARGV[i + 7])
+            end
             if redis.call('HINCRBY', KEYS[3], target .. 'parts', -1) == 0 then
               ended[#ended + 1] = {ARGV[i], unpack(redis.call('HMGET', KEYS[3], target .. 'expected',
                 target .. 'excluded', target .. 'sent', target .. 'removed', target .. 'errored', target .. 'expired'))}
@@ -140,7 +164,16 @@ enum PartScripts {
           end
         end
         local left = 0
-        if redis.call('EXISTS', KEYS[3]) == 1 then left = redis.call('HINCRBY', KEYS[3], 'parts', -1) end
+        if redis.call('EXISTS', KEYS[3]) == 1 then
+          left = redis.call('HINCRBY', KEYS[3], 'parts', -1)
+          redis.call('PEXPIRE', KEYS[3], ARGV[4])
+          if KEYS[1] == KEYS[2] then
+            for _, field in ipairs(redis.call('HKEYS', KEYS[3])) do
+              local number = string.match(field, '^t(%d+):walk$')
+              if number then redis.call('UNLINK', KEYS[6] .. number) end
+            end
+          end
+        end
         if left <= 0 then
           redis.call('XDEL', KEYS[2], ARGV[3])
           redis.call('DEL', KEYS[3])

@@ -15,7 +15,7 @@ package struct RunState: Equatable, Sendable {
 
     package struct TargetState: Equatable, Sendable {
         package var walk = Walk.none
-        package var parts = 0
+        package var unfinished = UnfinishedParts()
         package var tally = Tally()
     }
 
@@ -37,7 +37,11 @@ package struct RunState: Equatable, Sendable {
             }
         }
         for (number, count) in counts {
-            targets[number, default: TargetState()].parts = count["parts"] ?? 0
+            targets[number, default: TargetState()].unfinished = UnfinishedParts(
+                parts: count["parts"] ?? 0,
+                retries: count["retries"] ?? 0,
+                waiting: count["waiting"] ?? 0
+            )
             targets[number]?.tally = Tally(
                 expected: count["expected"] ?? 0,
                 excluded: count["excluded"] ?? 0,
@@ -58,6 +62,37 @@ package struct RunState: Equatable, Sendable {
         if words.count == 2 { return .at(cursor: String(words[0]), server: String(words[1])) }
         return text == "done" ? .done : .none
     }
+}
+
+/// What of a target has no end yet, over all workers.
+package struct UnfinishedParts: Equatable, Sendable {
+    /// In the order of the initialiser.
+    static let fields = ["parts", "retries", "waiting"]
+
+    /// Parts, with the message's own entry, and with retries.
+    package let parts: Int
+    /// Those of them that are retries, most of which wait for their time.
+    package let retries: Int
+    /// Devices in these.
+    package let waiting: Int
+
+    package init(parts: Int = 0, retries: Int = 0, waiting: Int = 0) {
+        self.parts = parts
+        self.retries = retries
+        self.waiting = waiting
+    }
+
+    /// From an array of the three, each of which may be missing; nil when it is none.
+    init?(_ value: RESPValue) {
+        guard let counts = value.elements?.map({ Int(clamping: $0.integer ?? 0) }), counts.count == Self.fields.count
+        else { return nil }
+        self.init(parts: counts[0], retries: counts[1], waiting: counts[2])
+    }
+
+    /// How much a walk has put before itself, in parts of the usual size.
+    ///
+    /// A retry may wait for a quarter of an hour, and have one device: so it counts by its devices.
+    package var burden: Int { parts - retries + waiting / FanOut.pageSize }
 }
 
 extension RunState.Walk {

@@ -26,6 +26,7 @@ final class Takeover {
     private var isStopped = false
     private var isStarted = false
     private var loggedError: String?
+    private var refreshTimer: LoopTimer?
 
     /// How many more entries may be taken, and how many of those that were given several times.
     var room: () -> (entries: Int, suspects: Int) = { (0, 0) }
@@ -33,6 +34,8 @@ final class Takeover {
     var whenClaimed: (_ entry: RESPValue, _ deliveries: Int) -> Void = { _, _ in }
     /// These entries belong to another worker now.
     var whenLost: ([[UInt8]]) -> Void = { _ in }
+    /// Another second has passed.
+    var whenRefreshed: () -> Void = {}
 
     init(
         kind: EntryStream.Kind,
@@ -72,8 +75,9 @@ final class Takeover {
     }
 
     private func repeatRefresh() {
-        loop.schedule(after: TakenEntries.refreshInterval) { [self] in
+        refreshTimer = loop.schedule(after: TakenEntries.refreshInterval) { [self] in
             refresh(all: false)
+            whenRefreshed()
             repeatRefresh()
         }
     }
@@ -133,8 +137,13 @@ final class Takeover {
 
     // MARK: Entries of others
 
-    /// Takes no more entries over; own ones are kept alive until the connection ends.
+    /// Takes no more entries over; own ones are kept alive until ``close()``.
     func stop() { isStopped = true }
+
+    func close() {
+        isStopped = true
+        refreshTimer?.cancel()
+    }
 
     private func repeatLook() {
         loop.schedule(after: TakeoverPace.interval) { [self] in

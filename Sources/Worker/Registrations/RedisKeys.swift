@@ -52,8 +52,11 @@ package struct RedisKeys: Sendable {
 
     /// What a message's walk over a target's set has met: hashes of tokens.
     package func walk(of messageID: [UInt8], target: Int) -> [UInt8] {
-        queue("walk:", messageID + Array(":\(target)".utf8))
+        walks(of: messageID) + Array("\(target)".utf8)
     }
+
+    /// What the keys of all walks of a message begin with; the target's number follows.
+    package func walks(of messageID: [UInt8]) -> [UInt8] { queue("walk:", messageID + Array(":".utf8)) }
 
     private func queue(_ name: String, _ rest: [UInt8] = []) -> [UInt8] {
         prefix + Array("{queue}:\(name)".utf8) + rest
