@@ -16,6 +16,8 @@ class Limits:
     stored: float = 0.1
     answer: float = 0.02
     slack: float = 0.5
+    # What a stopped process had handed over comes so soon after it goes on.
+    late: float = 0.25
     # After Redis is back, or a connection to it was cut, a worker is back after so long.
     recovery: float = 2.5
     # Redis with `everysec` may lose what was written in so many seconds before it died.
@@ -89,11 +91,15 @@ class Judge:
         self.pulses = sorted(history.pulses)
 
     def slack(self, time):
-        """What the machine added around that time: twice the longest that the simulator took to say anything."""
+        """What the machine added around that time."""
+        return self.limits.slack + 2 * self.lag(time)
+
+    def lag(self, time):
+        """The longest that the simulator took around that time to say anything."""
         first = bisect.bisect_left(self.pulses, (time - 30,))
         last = bisect.bisect_right(self.pulses, (time + 1.5,))
         lags = [seconds for begin, seconds in self.pulses[first:last] if begin + seconds >= time - 0.5]
-        return self.limits.slack + 2 * max(lags, default=0)
+        return max(lags, default=0)
 
     def in_flight(self, time):
         """How long before that time a push may have been received whose outcome is not stored."""
@@ -182,7 +188,7 @@ class Judge:
         """What a stopped process had handed to its connection leaves when it goes on, though others have sent it."""
         life = self.history.lives.get(second.sender)
         for begin, end in life.stops if life and second.sender != first.sender else []:
-            if end is not None and begin <= first.time and end <= second.time <= end + self.slack(end):
+            if end is not None and begin <= first.time and end <= second.time <= end + self.limits.late + self.lag(end):
                 return "late output of a stopped worker"
         return None
 
