@@ -58,6 +58,7 @@ final class HTTP2ClientConnection {
             on: loop,
             handler: self
         )
+        stream?.staleness = options.staleness
         planFlush()
     }
 

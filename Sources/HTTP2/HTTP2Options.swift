@@ -24,6 +24,8 @@ package struct HTTP2Options: Sendable {
     package var silenceLimit: Duration = .seconds(5)
     /// How long the peer may take to answer a PING.
     package var pingDeadline: Duration = .seconds(5)
+    /// See `ByteStream.staleness`.
+    package var staleness: Duration?
     /// How long all connections must be full before another is opened.
     package var growthDelay: Duration = .milliseconds(10)
     /// How long a connection beside others must be unused before it is closed.

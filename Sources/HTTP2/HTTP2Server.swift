@@ -11,7 +11,8 @@ package final class HTTP2Server {
     /// Cleared by `close()`.
     package private(set) var handler: (any HTTP2ServerConnectionHandler)?
 
-    private let options: HTTP2ServerOptions
+    /// For the connections that come from now on.
+    package var options: HTTP2ServerOptions
     private var listener: Listener?
     private var members: [Int: HTTP2ServerConnection] = [:]
 
@@ -42,6 +43,7 @@ package final class HTTP2Server {
 
     private func accept(_ stream: ByteStream) -> (any ByteStreamHandler)? {
         acceptedCount += 1
+        if options.refusesConnections { return nil }
         guard let connection = try? HTTP2ServerConnection(on: stream, options: options, handler: self) else {
             return nil
         }

@@ -26,6 +26,12 @@ package struct HTTP2ServerOptions: Sendable {
     package var keepsRequests: Bool
     /// Everything that the server writes is held back so long: answers, SETTINGS, credit.
     package var outputDelay: Duration = .zero
+    /// The first output, with the SETTINGS, is held back so long.
+    package var settingsDelay: Duration = .zero
+    /// PINGs get no answer.
+    package var ignoresPings = false
+    /// Connections are closed as soon as they come.
+    package var refusesConnections = false
 
     package init(settings: HTTP2Settings, keepsRequests: Bool) {
         self.settings = settings
@@ -48,6 +54,10 @@ package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSession
     private let options: HTTP2ServerOptions
     private var session: HTTP2ServerSession?
     private var isFlushPlanned = false
+    /// Nothing is written yet.
+    private var isHeld = false
+    /// Nothing is written any more.
+    private var isSilent = false
     private var delayed = DelayedOutput()
 
     package init(
@@ -61,9 +71,11 @@ package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSession
         session = try HTTP2ServerSession(
             settings: options.settings,
             keepsRequests: options.keepsRequests,
+            ignoresPings: options.ignoresPings,
             handler: self
         )
-        planFlush()
+        isHeld = options.settingsDelay > .zero
+        if isHeld { stream.loop.schedule(after: options.settingsDelay) { self.release() } } else { planFlush() }
     }
 
     /// What the client's certificate says; nil when it showed none, and before the connection stands.
@@ -120,8 +132,15 @@ package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSession
     /// Ends the connection without a word of HTTP/2.
     package func drop() { stream.close() }
 
-    /// Reads no more and answers nothing, PINGs neither, as if the network had gone.
-    package func goSilent() { stream.pauseReading() }
+    /// Ends the connection by a TCP reset.
+    package func abort() { stream.abort() }
+
+    /// Reads no more and writes nothing, as if the network had gone.
+    package func goSilent() {
+        isSilent = true
+        delayed.cancel()
+        stream.pauseReading()
+    }
 
     package func byteStreamConnected(_ stream: ByteStream) {
         handler?.connectionOpened(self)
@@ -156,6 +175,13 @@ package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSession
         handler?.connection(self, receivedOn: streamID)
     }
 
+    /// The SETTINGS may go out, and what has gathered behind them.
+    private func release() {
+        guard session != nil, !isSilent else { return }
+        isHeld = false
+        flush()
+    }
+
     private func planFlush() {
         guard !isFlushPlanned else { return }
         isFlushPlanned = true
@@ -164,7 +190,7 @@ package final class HTTP2ServerConnection: ByteStreamHandler, HTTP2ServerSession
 
     private func flush() {
         isFlushPlanned = false
-        guard let session else { return }
+        guard let session, !isHeld, !isSilent else { return }
         do {
             if options.outputDelay > .zero {
                 try session.drain { delayed.append($0) }

@@ -36,11 +36,12 @@ package final class HTTP2ServerSession {
     package init(
         settings: HTTP2Settings,
         keepsRequests: Bool,
+        ignoresPings: Bool = false,
         handler: any HTTP2ServerSessionHandler
     ) throws(HTTP2Error) {
         self.handler = handler
         self.keepsRequests = keepsRequests
-        core = unsafe try SessionCore(isClient: false) { callbacks in
+        core = unsafe try SessionCore(isClient: false, ignoresPings: ignoresPings) { callbacks in
             unsafe Self.setCallbacks(callbacks, keepsRequests: keepsRequests)
         }
         core.setUserData(self)

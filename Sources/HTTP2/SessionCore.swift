@@ -9,7 +9,7 @@ internal import CNghttp2
     /// Bytes that the session has put out so far; during a callback of `drain`, where the frame at hand begins.
     private(set) var outputCount: UInt64 = 0
 
-    init(isClient: Bool, setCallbacks: (OpaquePointer) -> Void) throws(HTTP2Error) {
+    init(isClient: Bool, ignoresPings: Bool = false, setCallbacks: (OpaquePointer) -> Void) throws(HTTP2Error) {
         var callbacks: OpaquePointer?
         try NGHTTP2Code.check(Int(unsafe nghttp2_session_callbacks_new(&callbacks)))
         defer { unsafe nghttp2_session_callbacks_del(callbacks) }
@@ -20,6 +20,7 @@ internal import CNghttp2
         defer { unsafe nghttp2_option_del(option) }
         // Closed streams are of use for priorities only, which neither APNs nor FCM want.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
+        if ignoresPings { unsafe nghttp2_option_set_no_auto_ping_ack(option, 1) }
         var session: OpaquePointer?
         let result =
             unsafe isClient

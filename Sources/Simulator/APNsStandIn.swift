@@ -81,7 +81,7 @@ final class APNsStandIn: StandInService {
             let reason = scripted.reason ?? "InternalServerError"
             answer = StandInAnswer(APNsRefusal(scripted.status, reason, timestamp: timestamp))
         }
-        answer.apply(scripted)
+        answer.apply(scripted, now: now)
         return answer
     }
 

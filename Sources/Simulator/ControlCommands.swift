@@ -4,7 +4,8 @@ import Transport
 /// The control interface: what came, and how to answer from now on.
 ///
 /// `GET /received` (JSON lines; `?from=N` without the first N), `GET /stats`, `POST /reset`, `POST /script` (a JSON
-/// array of rules), `POST /connections/drop`, `POST /connections/goaway`, `POST /connections/streams?limit=N`.
+/// array of rules), `POST /conduct` (see ``Conduct``), `GET /tally`, `POST /connections/drop` (also `/reset`, `/mute`),
+/// `POST /connections/goaway`, `POST /connections/streams?limit=N`.
 /// Called on the HTTP server's threads.
 struct ControlCommands: Sendable {
     private static let deadline = Duration.seconds(30)
@@ -29,11 +30,19 @@ struct ControlCommands: Sendable {
         case ("POST", "/reset"):
             state.oracle.reset()
             state.script = Script()
+            state.conduct = Conduct()
+            state.tally?.reset()
             for arrivals in state.arrivals.values { arrivals.reset() }
         case ("POST", "/script"):
-            return setScript(request.body, state)
-        case ("POST", "/connections/drop"):
-            for connection in state.connections { connection.drop() }
+            return set(request.body) { body throws(Script.Fault) in state.script = try Script(body) }
+        case ("POST", "/conduct"):
+            return set(request.body) { body throws(Script.Fault) in state.conduct = try Conduct(body) }
+        case ("GET", "/tally"):
+            guard let tally = state.tally else { return Self.text(400, "the simulator was started without --tally") }
+            return HTTPServerResponse(status: 200, contentType: "application/json", body: tally.text)
+        case ("POST", "/connections/drop"), ("POST", "/connections/reset"), ("POST", "/connections/mute"):
+            let cut = Conduct.Cut(rawValue: String(request.path.dropFirst("/connections/".count))) ?? .drop
+            for connection in state.connections { connection.cut(cut) }
         case ("POST", "/connections/goaway"):
             for connection in state.connections { connection.goAway(debugData: request.body) }
         case ("POST", "/connections/streams"):
@@ -47,9 +56,9 @@ struct ControlCommands: Sendable {
         return Self.text(200, "done")
     }
 
-    private func setScript(_ body: [UInt8], _ state: StandInState) -> HTTPServerResponse {
+    private func set(_ body: [UInt8], _ change: ([UInt8]) throws(Script.Fault) -> Void) -> HTTPServerResponse {
         do throws(Script.Fault) {
-            state.script = try Script(body)
+            try change(body)
             return Self.text(200, "done")
         } catch {
             return Self.text(400, error.description)
@@ -72,6 +81,8 @@ struct ControlCommands: Sendable {
         }
         json.key("connections")
         json.integer(state.connections.count)
+        json.key("opened")
+        json.integer(state.openedCount)
         json.key("forgotten")
         json.integer(state.oracle.forgotten)
         json.endObject()

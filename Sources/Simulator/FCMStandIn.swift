@@ -61,11 +61,12 @@ final class FCMStandIn: StandInService {
                     scripted.status,
                     Self.statusNames[scripted.status] ?? "UNKNOWN",
                     errorCode: scripted.reason,
-                    message: Self.messages[scripted.reason ?? ""] ?? "Scripted answer."
+                    message: Self.messages[scripted.reason ?? ""] ?? "Scripted answer.",
+                    otherDetails: scripted.details
                 )
             )
         }
-        answer.apply(scripted)
+        answer.apply(scripted, now: currentUnixMicroseconds() / 1_000_000)
         return answer
     }
 

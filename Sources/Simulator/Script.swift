@@ -47,8 +47,9 @@ package struct Script: Sendable {
 
 /// One rule: which pushes it is for, and what is answered.
 ///
-/// Members: `gateway` (`apns`, `fcm`), `device` (a token), `share` (of the requests, 0 to 1), `share_of_devices`
-/// (always the same ones), `times` (how often it applies, then no more); and those of ``ScriptedAnswer``.
+/// Members: `gateway` (`apns`, `fcm`, `token`; without it both providers, not the token endpoint), `device` (a token),
+/// `share` (of the requests, 0 to 1), `share_of_devices` (always the same ones), `times` (how often it applies, then no
+/// more); and those of ``ScriptedAnswer``.
 struct ScriptRule: Sendable {
     let answer: ScriptedAnswer
     private let gateway: String?
@@ -77,7 +78,7 @@ struct ScriptRule: Sendable {
 
     /// Whether the rule is for this push; counts it if so.
     mutating func fits(gateway: String, device: String) -> Bool {
-        if let wanted = self.gateway, wanted != gateway { return false }
+        if let wanted = self.gateway ?? (gateway == "token" ? "" : nil), wanted != gateway { return false }
         if let wanted = self.device, wanted != device.lowercased() { return false }
         if let deviceShare, Self.fraction(of: device) >= deviceShare { return false }
         if let timesLeft, timesLeft <= 0 { return false }
@@ -100,16 +101,28 @@ struct ScriptRule: Sendable {
 
 /// A scripted answer: a response of the provider, or a fault of the connection.
 ///
-/// Members: `status`, `reason` (APNs' reason or FCM's errorCode), `timestamp` (APNs 410, unix milliseconds),
-/// `retry_after` (the header's text), `body` (instead of the provider's JSON), `delay_ms`, and `fault`: `drop` (close
-/// the connection),
-/// `refuse` (RST_STREAM REFUSED_STREAM), `silent` (no answer at all), `goaway` (GOAWAY below this stream).
+/// Members: `status`, `reason` (APNs' reason, FCM's errorCode, or the token endpoint's error), `timestamp` (APNs 410,
+/// unix milliseconds), `retry_after` (the header's text) or `retry_after_date` (seconds from now, as a date), `body`
+/// (instead of the provider's JSON), `headers` (an object), `details` (further details of an FCM error, an array),
+/// `expires_in` (of a token, seconds), `delay_ms`, and
+/// - `fault`, instead of an answer: `drop` (the connection is closed), `abort` (TCP reset), `mute` (nothing is read and
+///   written any more), `refuse` (RST_STREAM REFUSED_STREAM), `reset` (RST_STREAM INTERNAL_ERROR), `silent` (no answer
+///   at all), `goaway` (GOAWAY, neither this stream nor later ones are processed);
+/// - `then`, after the answer: `goaway` (later streams are not processed), `drop`, `mute`;
+/// - `goaway_data`: the debug data of these GOAWAYs, a text or JSON.
 package struct ScriptedAnswer: Equatable, Sendable {
     package enum Fault: String, CaseIterable, Sendable {
-        case drop, refuse, silent, goaway
+        case drop, abort, mute, refuse, reset, silent, goaway
     }
 
-    static let members = ["status", "reason", "timestamp", "retry_after", "body", "delay_ms", "fault"]
+    package enum Sequel: String, CaseIterable, Sendable {
+        case goaway, drop, mute
+    }
+
+    static let members = [
+        "status", "reason", "timestamp", "retry_after", "retry_after_date", "body", "headers", "details", "expires_in",
+        "delay_ms", "fault", "then", "goaway_data",
+    ]
 
     package let status: Int
     package let reason: String?
@@ -118,6 +131,13 @@ package struct ScriptedAnswer: Equatable, Sendable {
     package let body: String?
     package let delay: Duration
     package let fault: Fault?
+    package let sequel: Sequel?
+    package let goAwayData: [UInt8]
+    package let retryAfterSeconds: Int64?
+    package let headers: [ScriptedHeader]
+    /// JSON elements with commas between.
+    package let details: [UInt8]
+    package let expiresIn: Int64?
 
     init(_ value: JSONValue, place: String) throws(Script.Fault) {
         status = Int(value["status"]?.integer ?? 200)
@@ -127,11 +147,33 @@ package struct ScriptedAnswer: Equatable, Sendable {
         retryAfter = value["retry_after"]?.string ?? value["retry_after"]?.integer.map(String.init)
         body = value["body"]?.string
         delay = .milliseconds(max(0, value["delay_ms"]?.integer ?? 0))
-        let name = value["fault"]?.string
-        fault = name.flatMap(Fault.init)
-        guard name == nil || fault != nil else {
-            let names = Fault.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Script.Fault("\(place) has the fault \"\(name ?? "")\"; it may be \(names)")
-        }
+        retryAfterSeconds = value["retry_after_date"]?.integer
+        headers =
+            value["headers"]?.members.map {
+                ScriptedHeader(name: ($0.key.string ?? "").lowercased(), value: $0.value.string ?? "")
+            } ?? []
+        let elements = value["details"]?.elements.map { Array($0.text) } ?? []
+        details = Array(elements.joined(separator: [UInt8(ascii: ",")]))
+        expiresIn = value["expires_in"]?.integer
+        goAwayData = value["goaway_data"].map { data in data.string.map { Array($0.utf8) } ?? Array(data.text) } ?? []
+        fault = try Self.choice(value, "fault", place)
+        sequel = try Self.choice(value, "then", place)
     }
+
+    private static func choice<Choice: CaseIterable & RawRepresentable<String>>(
+        _ value: JSONValue,
+        _ member: StaticString,
+        _ place: String
+    ) throws(Script.Fault) -> Choice? {
+        guard let name = value[member]?.string else { return nil }
+        if let choice = Choice(rawValue: name) { return choice }
+        let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        throw Script.Fault("\(place) has the \(member) \"\(name)\"; it may be \(names)")
+    }
+}
+
+/// A header that a script adds to an answer.
+package struct ScriptedHeader: Equatable, Sendable {
+    package let name: String
+    package let value: String
 }

@@ -17,6 +17,7 @@ package final class Simulator {
     private let tokenService: TokenStandIn
     private var servers: [StandInServer] = []
     private var control: HTTPServer?
+    private var cutTimer: LoopTimer?
 
     /// Listens at once; loop only.
     package init(
@@ -49,12 +50,16 @@ package final class Simulator {
             clientEmail: credentials.clientEmail,
             audience: tokenURL
         )
+        state.conductChanged = { self.apply($0) }
+        apply(options.conduct)
         let commands = ControlCommands(state: LoopConfined(state, on: loop), loop: loop)
         control = try HTTPServer(host: options.address, port: options.ports.control, handler: commands.answer)
     }
 
     /// Ends all connections and listens no more; loop only.
     package func close() {
+        cutTimer?.cancel()
+        state.conductChanged = { _ in }
         for server in servers { server.close() }
         control?.stop()
     }
@@ -79,6 +84,27 @@ package final class Simulator {
     /// The answers from now on; loop only.
     package func setScript(_ script: Script) { state.script = script }
 
+    /// How connections behave from now on; loop only.
+    package func setConduct(_ conduct: Conduct) { state.conduct = conduct }
+
+    private func apply(_ conduct: Conduct) {
+        for server in servers { server.apply(conduct) }
+        cutTimer?.cancel()
+        cutTimer = nil
+        planCut(conduct)
+    }
+
+    private func planCut(_ conduct: Conduct) {
+        guard let interval = conduct.cutInterval else { return }
+        cutTimer = loop.schedule(after: interval) {
+            self.state.cutBusiest(conduct.cut)
+            self.planCut(conduct)
+        }
+    }
+
+    /// What was counted of pushes by their names, as JSON; loop only.
+    package var tally: [UInt8]? { state.tally?.text }
+
     /// Announces another stream limit on the connections that stand; loop only.
     package func setStreamLimit(_ limit: UInt32) {
         for connection in state.connections { connection.setStreamLimit(limit) }
@@ -90,7 +116,11 @@ package final class Simulator {
         clients: TLSServerContext.Clients? = nil
     ) throws -> TLSServerContext {
         let names = options.host == "localhost" ? [] : [options.host]
-        let key = try credentials.authority.issue(hosts: ["localhost", "127.0.0.1", "::1"] + names)
+        let hosts = options.certificateFault == .host ? ["other.example"] : ["localhost", "127.0.0.1", "::1"] + names
+        let validity = options.certificateFault == .expired ? -7200 ... -3600 : -3600...31_536_000
+        let isForeign = options.certificateFault == .authority
+        let authority = isForeign ? try CertificateAuthority(name: "unknown to all") : credentials.authority
+        let key = try authority.issue(hosts: hosts, secondsFromNow: validity)
         return try TLSServerContext(
             certificateChainPEM: key.chainPEM,
             keyPEM: key.keyPEM,

@@ -21,6 +21,20 @@ package struct SimulatorOptions: Sendable {
     /// Whether the stand-ins for APNs refuse connections without a certificate; those that come are always verified.
     package var demandsCertificate = false
     package var script = Script()
+    package var conduct = Conduct()
+    /// Whether pushes to APNs are counted by their names, for `GET /tally`.
+    package var isTallied = false
+    /// What is wrong with its certificate.
+    package var certificateFault: CertificateFault?
+
+    package enum CertificateFault: String, CaseIterable, Sendable {
+        /// It is for another host.
+        case host
+        case expired
+        /// Its authority is not the one in `ca.pem`.
+        case authority
+    }
+
     package var ports = Ports()
 
     /// The ports to listen on; 0 is any free one.

@@ -9,6 +9,8 @@ struct StandInAnswer {
     var body: [UInt8] = []
     var delay: Duration = .zero
     var fault: ScriptedAnswer.Fault?
+    var sequel: ScriptedAnswer.Sequel?
+    var goAwayData: [UInt8] = []
 
     init(status: Int, reason: String? = nil, headers: [HTTP2HeaderField] = [], body: [UInt8] = []) {
         self.status = status
@@ -31,9 +33,18 @@ struct StandInAnswer {
     }
 
     /// Applies what all scripted answers may have.
-    mutating func apply(_ scripted: ScriptedAnswer) {
+    ///
+    /// `now` is in unix seconds.
+    mutating func apply(_ scripted: ScriptedAnswer, now: Int64) {
         if let body = scripted.body { self.body = Array(body.utf8) }
-        if let retryAfter = scripted.retryAfter { headers.append(HTTP2HeaderField("retry-after", retryAfter)) }
+        for header in scripted.headers {
+            headers.removeAll { $0.name == header.name }
+            headers.append(HTTP2HeaderField(header.name, header.value))
+        }
+        let date = scripted.retryAfterSeconds.map { HTTPDate.text(unixSeconds: now + $0) }
+        if let text = scripted.retryAfter ?? date { headers.append(HTTP2HeaderField("retry-after", text)) }
+        sequel = scripted.sequel
+        goAwayData = scripted.goAwayData
         delay = scripted.delay
         fault = scripted.fault
     }

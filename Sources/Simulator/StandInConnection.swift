@@ -15,13 +15,30 @@ final class StandInConnection {
     private let loop: EventLoop
     /// Set by a user: the services raise the limit no more.
     private var isLimitFixed: Bool
+    /// Reads and writes nothing any more.
+    private(set) var isMute = false
+    private let conduct: Conduct
+    private let tally: PushTally?
+    /// How long an answer takes.
+    private let distance: Duration
+    private var requestCount = 0
+    private var errorCount = 0
+    /// The pushes without an answer, by stream, and those whose answers may not have arrived; for the tally.
+    private var open: [Int32: UInt64] = [:]
+    private var underway: [(moment: LoopInstant, name: UInt64)] = []
     /// Streams from this one on are not processed: a GOAWAY has said so.
     private var firstUnprocessed = Int32.max
 
-    init(_ connection: HTTP2ServerConnection, loop: EventLoop, isLimitFixed: Bool) {
+    let gateway: String
+
+    init(_ connection: HTTP2ServerConnection, gateway: String, state: StandInState, loop: EventLoop) {
+        self.gateway = gateway
+        conduct = state.conduct.isFor(gateway) ? state.conduct : Conduct()
+        tally = gateway == "apns" ? state.tally : nil
+        distance = state.options.distance
         self.connection = connection
         self.loop = loop
-        self.isLimitFixed = isLimitFixed
+        isLimitFixed = state.options.streamLimit != nil
         certificate = connection.peerCertificate.map { APNsCertificateCheck($0) }
     }
 
@@ -37,6 +54,7 @@ final class StandInConnection {
 
     private func performNow(_ answer: StandInAnswer, on streamID: Int32) {
         guard !isUnprocessed(streamID) else { return }
+        if answer.fault == nil { note(answer, on: streamID) }
         switch answer.fault {
         case nil:
             do {
@@ -45,11 +63,80 @@ final class StandInConnection {
                 connection.reset(streamID, .internalError)
             }
         case .refuse: connection.reset(streamID, .refusedStream)
-        case .goaway: goAway(.noError, below: streamID, debugData: [])
+        case .reset: connection.reset(streamID, .internalError)
+        case .goaway: goAway(.noError, below: streamID, debugData: answer.goAwayData)
         case .drop: connection.drop()
+        case .abort: connection.abort()
+        case .mute: mute()
         case .silent: break
         }
+        switch answer.sequel {
+        case nil: break
+        case .goaway: goAway(.noError, below: streamID + 2, debugData: answer.goAwayData)
+        case .drop: connection.close()
+        case .mute: mute()
+        }
     }
+
+    /// Counts a request, and does what the conduct has for its number.
+    func received(_ request: ReceivedRequest, on streamID: Int32) {
+        requestCount += 1
+        if let tally, let name = request.header("apns-id").map(PushTally.name) {
+            tally.came(name)
+            open[streamID] = name
+        }
+        if requestCount == conduct.requestsToGoAway {
+            goAway(.noError, below: streamID + 2, debugData: conduct.goAwayData)
+        }
+        if requestCount == conduct.requestsToStreamChange { setStreamLimit(conduct.changedStreams) }
+    }
+
+    /// An answer is written.
+    private func note(_ answer: StandInAnswer, on streamID: Int32) {
+        if let name = open.removeValue(forKey: streamID) {
+            tally?.answered(name, status: answer.status)
+            underway.append((loop.now, name))
+            if underway.count >= 4096 { forgetArrived() }
+        }
+        guard answer.status >= 400, answer.status != 410 else { return }
+        errorCount += 1
+        guard errorCount == conduct.errorLimit else { return }
+        goAway(.enhanceYourCalm, below: streamID + 2, debugData: Array("too many errors".utf8))
+        loop.atEndOfTurn { self.connection.close() }
+    }
+
+    /// Answers that were written before this have arrived.
+    private func forgetArrived() {
+        let limit = loop.now - distance
+        underway.removeAll { $0.moment < limit }
+    }
+
+    /// The connection has ended, or will bring nothing more: answers on their way do not arrive.
+    func lost() {
+        forgetArrived()
+        for name in open.values { tally?.lost(name) }
+        for answer in underway { tally?.lost(answer.name) }
+        open = [:]
+        underway = []
+    }
+
+    /// Cuts the connection.
+    func cut(_ cut: Conduct.Cut) {
+        switch cut {
+        case .drop: connection.drop()
+        case .reset: connection.abort()
+        case .mute: mute()
+        }
+    }
+
+    /// Reads and writes nothing any more.
+    func mute() {
+        isMute = true
+        lost()
+        connection.goSilent()
+    }
+
+    var openCount: Int { connection.openCount }
 
     /// Allows more streams, unless a user has set the limit.
     func raiseStreamLimit(to limit: UInt32) {
@@ -77,9 +164,6 @@ final class StandInConnection {
     func goAway(debugData: [UInt8]) {
         connection.goAway(.noError, debugData: debugData)
     }
-
-    /// Closes without a word of HTTP/2.
-    func drop() { connection.drop() }
 }
 
 extension ReceivedRequest {

@@ -49,13 +49,22 @@ final class StandInServer: HTTP2ServerConnectionHandler {
 
     var port: UInt16 { server?.port ?? 0 }
 
+    /// Treats the connections that come from now on so.
+    func apply(_ conduct: Conduct) {
+        guard service.name != "token" else { return }
+        let conduct = conduct.isFor(service.name) ? conduct : Conduct()
+        server?.options.settingsDelay = conduct.settingsDelay
+        server?.options.ignoresPings = conduct.ignoresPings
+        server?.options.refusesConnections = conduct.refusesConnections
+    }
+
     func close() {
         server?.close()
         server = nil
     }
 
     func connectionOpened(_ connection: HTTP2ServerConnection) {
-        let remembered = StandInConnection(connection, loop: loop, isLimitFixed: state.options.streamLimit != nil)
+        let remembered = StandInConnection(connection, gateway: service.name, state: state, loop: loop)
         connection.companion = remembered
         state.opened(remembered)
         service.opened(remembered)
@@ -74,11 +83,15 @@ final class StandInServer: HTTP2ServerConnectionHandler {
         if remembered.isUnprocessed(request.streamID) { return }
         if request.isOverLimit { return service.tooManyStreams(remembered, streamID: request.streamID) }
         arrivals.add(on: loop)
-        let answer = service.answer(ReceivedRequest(request), on: remembered)
+        let received = ReceivedRequest(request)
+        remembered.received(received, on: request.streamID)
+        let answer = service.answer(received, on: remembered)
         remembered.perform(answer, on: request.streamID, after: state.answerDelay(now: loop.now))
     }
 
     func connectionClosed(_ connection: HTTP2ServerConnection) {
-        if let remembered = connection.companion as? StandInConnection { state.closed(remembered) }
+        guard let remembered = connection.companion as? StandInConnection else { return }
+        remembered.lost()
+        state.closed(remembered)
     }
 }

@@ -26,6 +26,14 @@ final class StandInState {
     let options: SimulatorOptions
     let oracle: Oracle
     var script: Script
+    /// For the connections that come from now on; `conductChanged` tells the servers.
+    var conduct: Conduct {
+        didSet { conductChanged(conduct) }
+    }
+    var conductChanged: (Conduct) -> Void = { _ in }
+    let tally: PushTally?
+    /// Connections so far.
+    private(set) var openedCount = 0
     private(set) var arrivals: [String: Arrivals] = [:]
     private var members: [ObjectIdentifier: StandInConnection] = [:]
     private var pace: AnswerPace?
@@ -35,6 +43,8 @@ final class StandInState {
         oracle = Oracle(devices: options.recordedDevices)
         pace = options.answersPerSecond.map(AnswerPace.init)
         script = options.script
+        conduct = options.conduct
+        tally = options.isTallied ? PushTally() : nil
     }
 
     /// How long an answer waits for its turn.
@@ -43,7 +53,16 @@ final class StandInState {
     /// The connections that stand.
     var connections: [StandInConnection] { Array(members.values) }
 
-    func opened(_ connection: StandInConnection) { members[ObjectIdentifier(connection)] = connection }
+    func opened(_ connection: StandInConnection) {
+        openedCount += 1
+        members[ObjectIdentifier(connection)] = connection
+    }
+
+    /// Cuts the connection with the most open requests.
+    func cutBusiest(_ cut: Conduct.Cut) {
+        let candidates = members.values.filter { conduct.isFor($0.gateway) && $0.gateway != "token" && !$0.isMute }
+        candidates.max { $0.openCount < $1.openCount }?.cut(cut)
+    }
 
     func closed(_ connection: StandInConnection) { members[ObjectIdentifier(connection)] = nil }
 

@@ -30,12 +30,39 @@ final class TokenStandIn: StandInService {
         if let refusal = check.refusal(ofForm: request.body, now: now) {
             return StandInAnswer(status: 400, reason: refusal.error, headers: [StandInAnswer.json], body: refusal.body)
         }
+        let scripted = state.script.answer(gateway: name, device: "")
+        if let scripted, scripted.status != 200 || scripted.fault != nil { return Self.refusal(scripted, now: now) }
+        let lifetime = scripted?.expiresIn ?? Int64(TokenEndpointCheck.lifetimeSeconds)
+        var answer = accepted(now: now, lifetime: lifetime)
+        if let scripted { answer.apply(scripted, now: now) }
+        return answer
+    }
+
+    private func accepted(now: Int64, lifetime: Int64) -> StandInAnswer {
         let random = (0..<24).map { _ in UInt8.random(in: 0...255) }
         let token = "ya29.simulated-" + Digest.hexadecimal(random)
-        given[token] = now + Int64(TokenEndpointCheck.lifetimeSeconds)
-        let body =
-            "{\"access_token\":\"\(token)\",\"expires_in\":\(TokenEndpointCheck.lifetimeSeconds),\"token_type\":\"Bearer\"}"
+        given[token] = now + lifetime
+        let body = "{\"access_token\":\"\(token)\",\"expires_in\":\(lifetime),\"token_type\":\"Bearer\"}"
         return StandInAnswer(status: 200, headers: [StandInAnswer.json], body: Array(body.utf8))
+    }
+
+    private static func refusal(_ scripted: ScriptedAnswer, now: Int64) -> StandInAnswer {
+        let error = scripted.reason ?? (scripted.status < 500 ? "invalid_grant" : "internal_failure")
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("error")
+        json.string(error)
+        json.key("error_description")
+        json.string("Scripted answer.")
+        json.endObject()
+        var answer = StandInAnswer(
+            status: scripted.status,
+            reason: error,
+            headers: [StandInAnswer.json],
+            body: json.bytes
+        )
+        answer.apply(scripted, now: now)
+        return answer
     }
 
     func tooManyStreams(_ connection: StandInConnection, streamID: Int32) {

@@ -145,6 +145,9 @@ extension ByteStream {
 
     /// Hands as much as possible to the system; calls no handler.
     func send() -> TransportError? {
+        if let staleness, !output.isEmpty, LoopInstant.current - loop.now > staleness {
+            return .connection("this process stood still, and what it had to say is out of date")
+        }
         while !output.isEmpty {
             guard let number = descriptor?.number else { return nil }
             let transfer = tls.map { $0.write(output) } ?? output.send(to: number)

@@ -21,6 +21,10 @@ package final class ByteStream: DescriptorWatcher {
     /// Over this many waiting bytes the owner should stop writing; see `byteStreamDrained`.
     package var highWaterBytes = 262_144
     package var lowWaterBytes = 65_536
+    /// If the loop stood still for longer than this within a turn, what the turn has to say is dropped with the stream.
+    ///
+    /// For peers that must not hear what a process had in mind before it was stopped.
+    package var staleness: Duration?
     /// What ALPN agreed on.
     package internal(set) var negotiatedProtocol: String?
 
@@ -115,6 +119,13 @@ package final class ByteStream: DescriptorWatcher {
         guard phase != .closed else { return }
         release()
         loop.atEndOfTurn { self.reportClosed(nil) }
+    }
+
+    /// Ends the stream now without a word, by a TCP reset.
+    package func abort() {
+        if let number = descriptor?.number { Socket.resetOnClose(number) }
+        hasEndedOutput = true
+        close()
     }
 
     /// Sends what waits, ends our direction, and closes when the peer has ended its own.

@@ -15,6 +15,12 @@ enum Socket {
         _ = unsafe setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// Closing drops what waits and resets the connection.
+    static func resetOnClose(_ socket: Int32) {
+        var value = linger(l_onoff: 1, l_linger: 0)
+        _ = unsafe setsockopt(socket, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// No delay for small writes; a dead peer is noticed within a minute, idle or not.
     static func tune(_ socket: Int32, family: Int32) {
         guard family != AF_UNIX else { return }

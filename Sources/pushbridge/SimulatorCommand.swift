@@ -33,6 +33,9 @@ enum SimulatorCommand: Command {
             ),
             Option("demand-certificate", nil, "APNs takes no connection without a certificate"),
             Option("script", "FILE", "answers by rules: a JSON array, as for POST /script"),
+            Option("conduct", "FILE", "faults of connections: a JSON object, as for POST /conduct"),
+            Option("tally", nil, "count pushes to APNs by their apns-id, for GET /tally"),
+            Option("wrong-certificate", "FAULT", "host, expired or authority: what is wrong with its certificate"),
             Option("apns-production-port", "PORT", "default: any free port; so for the others"),
             Option("apns-development-port", "PORT", "stand-in for APNs, development"),
             Option("fcm-port", "PORT", "stand-in for FCM"),
@@ -42,10 +45,10 @@ enum SimulatorCommand: Command {
         notes: [
             "simulator.env holds the settings that lead a worker here; certificate.pem is a client certificate with its "
                 + "key that its APNs takes (PUSHBRIDGE_APNS_CERTIFICATE_FILE). The control interface is plain HTTP: "
-                + "GET /received (JSON lines; ?from=N leaves out the first N), GET /stats, POST /reset, POST /script, POST /connections/drop, "
-                + "POST /connections/goaway, POST /connections/streams?limit=N.",
-            "A rule of a script has any of gateway, device, share, share_of_devices, times; and status, reason, "
-                + "timestamp, retry_after, body, delay_ms, fault (drop, refuse, silent, goaway).",
+                + "GET /received (JSON lines; ?from=N leaves out the first N), GET /stats, GET /tally, POST /reset, "
+                + "POST /script, POST /conduct, POST /connections/drop (or reset, mute), POST /connections/goaway, "
+                + "POST /connections/streams?limit=N.",
+            "What scripts and conducts may have is in docs/simulator.md.",
         ]
     )
 
@@ -77,6 +80,14 @@ enum SimulatorCommand: Command {
         options.windowBytes = try arguments.integer("window", in: 65_535...1_000_000_000)
         options.streamLimit = try arguments.integer("streams", in: 0...1_000_000)
         options.demandsCertificate = arguments.has("demand-certificate")
+        options.isTallied = arguments.has("tally")
+        if let path = arguments["conduct"] { options.conduct = try Conduct(try File.read(path)) }
+        if let name = arguments["wrong-certificate"] {
+            guard let fault = SimulatorOptions.CertificateFault(rawValue: name) else {
+                throw UsageError("--wrong-certificate may be host, expired or authority")
+            }
+            options.certificateFault = fault
+        }
         if let path = arguments["script"] { options.script = try Script(try File.read(path)) }
         options.ports.apnsProduction = try port(arguments, "apns-production-port")
         options.ports.apnsDevelopment = try port(arguments, "apns-development-port")

@@ -41,8 +41,8 @@ struct HTTP2PoolFaultTests {
                     var options = HTTP2Options()
                     options.pingInterval = pings ? .seconds(600) : nil
                     options.silenceLimit = .milliseconds(100)
-                    options.pingDeadline = .seconds(3)
-                    options.answerDeadline = .seconds(4)
+                    options.pingDeadline = .seconds(10)
+                    options.answerDeadline = .seconds(11)
                     scene.value.startPool(options)
                     scene.value.push([1])
                 }
@@ -59,8 +59,8 @@ struct HTTP2PoolFaultTests {
                 try await loop.run {
                     let reason =
                         pings
-                        ? "no sign of life from the server within 3.0 seconds of a PING"
-                        : "nothing came from the server within 4.0 seconds"
+                        ? "no sign of life from the server within 10.0 seconds of a PING"
+                        : "nothing came from the server within 11.0 seconds"
                     #expect(scene.value.failures[2] == .unanswered(reason: reason))
                 }
             }
@@ -76,7 +76,7 @@ struct HTTP2PoolFaultTests {
                 options.unprovenStreamLimit = 1
                 options.pingInterval = .seconds(60)
                 options.silenceLimit = .milliseconds(100)
-                options.answerDeadline = .seconds(4)
+                options.answerDeadline = .seconds(10)
                 scene.value.startPool(options)
                 scene.value.respond = { connection, request in
                     guard connection.identifier > 1 else { return }
@@ -89,7 +89,7 @@ struct HTTP2PoolFaultTests {
             try await loop.wait(for: "the failure") { scene.value.failures.count == 1 }
             try await loop.wait(for: "the connection's end") { scene.value.server?.connections.count == 1 }
             try await loop.run {
-                #expect(scene.value.failures[0] == .unanswered(reason: "no answer within 4.0 seconds"))
+                #expect(scene.value.failures[0] == .unanswered(reason: "no answer within 10.0 seconds"))
                 #expect(scene.value.server?.acceptedCount == 2)
             }
         }

@@ -148,16 +148,18 @@ struct DeliveryScene: Sendable {
     }
 
     /// The traces of the stages until that many targets are completed, as `stage reason`.
-    func outcomes(completed count: Int = 1) async throws -> [JSONValue] {
-        try await traces.find { all in
+    func outcomes(completed count: Int = 1, within deadline: Duration = .seconds(20)) async throws -> [JSONValue] {
+        try await traces.find(within: deadline) { all in
             let done = all.count { $0.root["stage"]?.string == "completed" }
             return done >= count ? all.map(\.root) : nil
         }
     }
 
     /// The traces of a stage, once that many targets are completed.
-    func traces(of stage: String, completed count: Int = 1) async throws -> [JSONValue] {
-        try await outcomes(completed: count).filter { $0["stage"]?.string == stage }
+    func traces(of stage: String, completed count: Int = 1, within deadline: Duration = .seconds(20)) async throws
+        -> [JSONValue]
+    {
+        try await outcomes(completed: count, within: deadline).filter { $0["stage"]?.string == stage }
     }
 
     /// What the simulator has received, a JSON value for each push.

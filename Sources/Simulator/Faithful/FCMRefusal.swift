@@ -9,14 +9,18 @@ package struct FCMRefusal: Equatable, Sendable {
     package let errorCode: String?
     package let message: String
     package let violations: [FCMViolation]
+    /// Further details: JSON elements with commas between.
+    package let otherDetails: [UInt8]
 
     package init(
         _ httpStatus: Int,
         _ status: String,
         errorCode: String? = nil,
         message: String,
-        violations: [FCMViolation] = []
+        violations: [FCMViolation] = [],
+        otherDetails: [UInt8] = []
     ) {
+        self.otherDetails = otherDetails
         self.httpStatus = httpStatus
         self.status = status
         self.errorCode = errorCode
@@ -43,7 +47,7 @@ package struct FCMRefusal: Equatable, Sendable {
     }
 
     private func writeDetails(_ json: inout JSONWriter) {
-        guard errorCode != nil || !violations.isEmpty else { return }
+        guard errorCode != nil || !violations.isEmpty || !otherDetails.isEmpty else { return }
         json.key("details")
         json.beginArray()
         if let errorCode {
@@ -55,6 +59,7 @@ package struct FCMRefusal: Equatable, Sendable {
             json.endObject()
         }
         if !violations.isEmpty { writeViolations(&json) }
+        if !otherDetails.isEmpty { json.raw(otherDetails) }
         json.endArray()
     }
 

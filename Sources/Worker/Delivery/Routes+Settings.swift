@@ -32,6 +32,8 @@ extension Routes {
 final class RouteFactory {
     /// The share of doubtful answers above which doubtful removals stop.
     private static let brakeShare = 0.2
+    /// After five seconds another worker may have taken over what this one was about to send.
+    private static let staleness = Duration.seconds(4)
 
     private let settings: Settings
     private let surroundings: RouteSurroundings
@@ -91,6 +93,7 @@ final class RouteFactory {
         options.unprovenStreamLimit = prepared.tls == nil ? 1 : nil
         // Apple asks for one after an hour; networks forget silent connections sooner.
         options.pingInterval = .seconds(60)
+        options.staleness = Self.staleness
         options.proxy = settings.proxy.proxy(toHost: url.host, port: url.port)
         route.open(to: .tcp(host: url.host, port: url.port), tls: prepared.tls ?? tls, options: options)
     }
@@ -122,6 +125,7 @@ final class RouteFactory {
         options.maximumConnections = 16
         // Without PINGs a slow answer looks like silence; Google asks to wait 10 s for it.
         options.silenceLimit = .seconds(10)
+        options.staleness = Self.staleness
         options.proxy = settings.proxy.proxy(toHost: url.host, port: url.port)
         let route = make("fcm \(account.projectID)", provider)
         route.open(to: .tcp(host: url.host, port: url.port), tls: tls, options: options)
