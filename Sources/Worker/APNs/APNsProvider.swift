@@ -20,12 +20,19 @@ package final class APNsProvider: Provider {
 
     private let authority: String
     private var authentication: APNsAuthentication
+    private let clock: ClockWatch
     /// The wall clock in unix milliseconds.
     private let now: () -> Int64
 
-    package init(authority: String, authentication: APNsAuthentication, now: @escaping () -> Int64) {
+    package init(
+        authority: String,
+        authentication: APNsAuthentication,
+        clock: ClockWatch,
+        now: @escaping () -> Int64
+    ) {
         self.authority = authority
         self.authentication = authentication
+        self.clock = clock
         self.now = now
     }
 
@@ -46,11 +53,13 @@ package final class APNsProvider: Provider {
 
     package func verdict(on response: HTTP2Response, for push: Push) -> Verdict {
         if response.status == 200 { return .sent }
+        let date = response.header("date")
+        clock.note(date)
         return APNsAnswer.verdict(
             status: response.status,
             body: response.body,
             retryAfter: response.header("retry-after"),
-            date: response.header("date"),
+            date: date,
             suffixAdded: push.run.target.isSuffixAdded
         )
     }

@@ -5,7 +5,9 @@ package import Encoding
 /// APNs refuses tokens older than an hour, and connections on which the token changes within 20 minutes (Apple:
 /// Establishing a token-based connection to APNs). So the time of issue lies on a grid of ``gridSeconds``, which
 /// makes all replicas use the same token, and a new one is begun ``lagSeconds`` late, so that a clock that is a
-/// little fast does not make tokens of the future. A token's age is between these two, and never above 50 minutes.
+/// little fast does not make tokens of the future. A token's age is between these two, and never above 50 minutes. A
+/// token that APNs refused is replaced between two steps of the grid; the next ones come back to it, 20 minutes apart
+/// at least.
 /// Confined to the worker's loop; the wall clock comes with each call.
 package final class APNsProviderToken {
     /// Between the times of issue of two tokens.
@@ -48,10 +50,12 @@ package final class APNsProviderToken {
     package func refresh(now: Int64) -> CredentialRefresh {
         let seconds = Self.seconds(now)
         if refreshedAt != .min, (0..<Self.refreshGrace).contains(seconds - refreshedAt) { return .underway }
-        guard !(0..<Self.shortestUse).contains(seconds - issuedAt) else { return .impossible }
-        guard let token = try? Self.sign(credential, issuedAt: seconds) else { return .impossible }
+        // Whole minutes, so that most replicas make the same one.
+        let wanted = seconds - (seconds % 60 + 60) % 60
+        guard !(0..<Self.shortestUse).contains(wanted - issuedAt) else { return .impossible }
+        guard let token = try? Self.sign(credential, issuedAt: wanted) else { return .impossible }
         refreshedAt = seconds
-        use(token, issuedAt: seconds)
+        use(token, issuedAt: wanted)
         return .renewed
     }
 
@@ -63,7 +67,12 @@ package final class APNsProviderToken {
     }
 
     private func renew(seconds: Int64) {
-        let wanted = Self.issueTime(seconds: seconds)
+        var wanted = Self.issueTime(seconds: seconds)
+        if (1..<Self.shortestUse).contains(wanted &- issuedAt) {
+            // After one that was made between two steps.
+            wanted = issuedAt + Self.shortestUse
+            if wanted + Self.lagSeconds > seconds { return }
+        }
         // A clock that is set back a little does not bring an older token back.
         let age = issuedAt == .min ? .max : seconds - issuedAt
         if wanted <= issuedAt, (-Self.lagSeconds..<Self.gridSeconds + Self.lagSeconds).contains(age) { return }
@@ -77,7 +86,7 @@ package final class APNsProviderToken {
         goodFrom = (issuedAt - Self.lagSeconds) * 1000
         // Until the next step of the grid, also for a token that was issued between two of them.
         let nextStep = Self.issueTime(seconds: issuedAt + Self.lagSeconds) + Self.gridSeconds
-        goodUntil = (nextStep + Self.lagSeconds) * 1000
+        goodUntil = (max(nextStep, issuedAt + Self.shortestUse) + Self.lagSeconds) * 1000
     }
 
     private static func sign(_ credential: APNsCredential, issuedAt: Int64) throws(KeyError) -> [UInt8] {

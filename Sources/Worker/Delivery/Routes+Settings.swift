@@ -39,6 +39,8 @@ final class RouteFactory {
     private let surroundings: RouteSurroundings
     /// For connections that show no certificate.
     private let tls: TLSClientContext
+    private let apnsClock: ClockWatch
+    private let googleClock: ClockWatch
     /// One for each key, by its fingerprint.
     private var tokens: [String: APNsProviderToken] = [:]
 
@@ -46,6 +48,9 @@ final class RouteFactory {
         self.settings = settings
         self.surroundings = surroundings
         tls = try TLSClientContext(extraCA: settings.extraCA, alpn: ["h2"])
+        let (loop, log) = (surroundings.loop, surroundings.log)
+        apnsClock = ClockWatch(peer: "apns", log: log) { loop.unixMilliseconds / 1000 }
+        googleClock = ClockWatch(peer: "google", log: log) { loop.unixMilliseconds / 1000 }
     }
 
     var loop: EventLoop { surroundings.loop }
@@ -78,7 +83,8 @@ final class RouteFactory {
         let loop = loop
         let provider = APNsProvider(
             authority: settings.apns.url(of: environment).authority,
-            authentication: authentication(of: prepared)
+            authentication: authentication(of: prepared),
+            clock: apnsClock
         ) { loop.unixMilliseconds }
         let route = make("apns \(environment.rawValue) \(prepared.credential.name)", provider)
         open(route, prepared, environment)
@@ -118,7 +124,12 @@ final class RouteFactory {
     func fcm(_ account: FCMServiceAccount) -> (Route, FCMProvider) {
         let url = settings.fcm.url
         let token = token(of: account)
-        let provider = FCMProvider(authority: url.authority, projectID: account.projectID, token: token)
+        let provider = FCMProvider(
+            authority: url.authority,
+            projectID: account.projectID,
+            token: token,
+            clock: googleClock
+        )
         var options = HTTP2Options()
         // Google ends connections on which more streams are opened, and those that are pinged often.
         options.streamLimit = 100
@@ -139,6 +150,7 @@ final class RouteFactory {
             account,
             extraCA: settings.extraCA,
             proxy: settings.proxy,
+            clock: googleClock,
             loop: loop,
             log: surroundings.log
         )

@@ -10,12 +10,14 @@ package final class FCMProvider: Provider {
     private let template: HTTP2RequestTemplate
     private var path: [UInt8]
     private var token: FCMTokenSource
+    private let clock: ClockWatch
     /// What is used as soon as it has a token.
     private var next: (projectID: String, token: FCMTokenSource)?
 
     /// `authority` is FCM's host; `token` keeps this project's access token.
-    package init(authority: String, projectID: String, token: FCMTokenSource) {
+    package init(authority: String, projectID: String, token: FCMTokenSource, clock: ClockWatch) {
         self.token = token
+        self.clock = clock
         path = Self.path(projectID)
         template = HTTP2RequestTemplate(
             authority: authority,
@@ -73,11 +75,13 @@ package final class FCMProvider: Provider {
 
     package func verdict(on response: HTTP2Response, for push: Push) -> Verdict {
         if response.status == 200 { return .sent }
+        let date = response.header("date")
+        clock.note(date)
         return FCMAnswer.verdict(
             status: response.status,
             body: response.body,
             retryAfter: response.header("retry-after"),
-            date: response.header("date")
+            date: date
         )
     }
 

@@ -10,6 +10,7 @@ package final class FCMTokenSource {
     private let account: FCMServiceAccount
     private let extraCA: [UInt8]?
     private let proxy: ProxyRules
+    private let clock: ClockWatch
     private let loop: EventLoop
     private let log: Log
     private var state = FCMAccessToken()
@@ -21,12 +22,14 @@ package final class FCMTokenSource {
         _ account: FCMServiceAccount,
         extraCA: [UInt8]?,
         proxy: ProxyRules,
+        clock: ClockWatch,
         loop: EventLoop,
         log: Log
     ) {
         self.account = account
         self.extraCA = extraCA
         self.proxy = proxy
+        self.clock = clock
         self.loop = loop
         self.log = log
     }
@@ -86,11 +89,13 @@ package final class FCMTokenSource {
             guard let self, !isClosed else { return }
             switch result {
             case .success(let response):
+                let date = response.header("date")
+                clock.note(date)
                 finish(
                     FCMTokenRequest.read(
                         status: response.status,
                         body: response.body,
-                        date: response.header("date"),
+                        date: date,
                         unixSeconds: loop.unixMilliseconds / 1000
                     )
                 )

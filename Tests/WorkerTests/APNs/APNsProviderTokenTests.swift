@@ -97,6 +97,22 @@ import Worker
         #expect(try issuedAt(token.authorization(now: next)) == step + APNsProviderToken.gridSeconds)
     }
 
+    @Test("Whenever APNs refuses one, the next are 20 minutes apart and never too old", arguments: 1...50)
+    func refreshAnytime(minute: Int64) throws {
+        let step = APNsProviderToken.issueTime(seconds: Self.start)
+        let token = APNsProviderToken(credential, now: (step + 60) * 1000)
+        var issues: [Int64] = []
+        for second in stride(from: step + 60, to: step + 4 * 3600, by: 30) {
+            if second == step + minute * 60 + 30 { _ = token.refresh(now: second * 1000) }
+            let issue = try issuedAt(token.authorization(now: second * 1000))
+            #expect((0...55 * 60).contains(second - issue))
+            if issue != issues.last { issues.append(issue) }
+        }
+        for (former, next) in zip(issues, issues.dropFirst()) { #expect(next - former >= 20 * 60) }
+        // Back on the grid with the others.
+        #expect(try #require(issues.last) == APNsProviderToken.issueTime(seconds: step + 4 * 3600 - 30))
+    }
+
     @Test(
         "Times before 1970 and at the end of the range do not trap",
         arguments: [0, -1, -86_400_000, 253_402_300_799_999]

@@ -45,6 +45,7 @@ import Worker
         let endpoint: Endpoint
         let source: FCMTokenSource
         var changes: [FCMAccessToken.Failure?] = []
+        let lines: Recorder<String>
         private let listener: Listener
 
         init(_ answers: [String], on loop: EventLoop) throws {
@@ -52,12 +53,16 @@ import Worker
             self.endpoint = endpoint
             listener = try Listener(.tcp(host: "127.0.0.1", port: 0), on: loop) { _ in endpoint }
             let account = try FCMServiceAccount(json: Self.account(port: listener.port))
+            let lines = Recorder<String>(on: loop)
+            self.lines = lines
+            let log = Log(level: .debug, write: { lines.record(String(decoding: $0, as: UTF8.self)) })
             source = FCMTokenSource(
                 account,
                 extraCA: nil,
                 proxy: .none,
+                clock: ClockWatch(peer: "google", log: log) { loop.unixMilliseconds / 1000 },
                 loop: loop,
-                log: Log(level: .error, write: { _ in })
+                log: log
             )
             source.whenChanged = { [unowned self] in changes.append($0) }
             source.start()
@@ -132,6 +137,43 @@ import Worker
             let failure = try await loop.run { scene.value.source.failure }
             #expect(failure?.reason == "invalid_grant")
             #expect(failure?.text.contains("its key was deleted") == true)
+        }
+    }
+
+    @Test("However many pushes were refused, one fetch is on its way")
+    func oneFetch() async throws {
+        let short = Self.answer("200 OK", #"{"access_token":"short","expires_in":1}"#)
+        try await withScene([short, Self.good]) { scene, loop in
+            try await loop.run { for _ in 0..<100 { scene.value.source.refresh() } }
+            try await loop.wait(for: "the second token") {
+                for _ in 0..<10 { scene.value.source.refresh() }
+                return scene.value.source.authorization == Array("Bearer ya29.x".utf8)
+            }
+            #expect(try await loop.run { scene.value.endpoint.requests.count } == 2)
+        }
+    }
+
+    @Test("A clock that is wrong is seen from the endpoint's date, also when it gives a token")
+    func wrongClock() async throws {
+        let dated = Self.good.split(separator: "\r\n", maxSplits: 1).map(String.init)
+            .joined(separator: "\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n")
+        try await withScene([dated]) { scene, loop in
+            try await loop.wait(for: "the token") { scene.value.source.authorization != nil }
+            let lines = try await loop.run { scene.value.lines }
+            let line = try await lines.find { $0.first { $0.contains("clock is wrong") } }
+            #expect(line.contains("provider=google") && line.contains("ahead_seconds="), "\(line)")
+        }
+    }
+
+    @Test("Neither the key nor a token is in the log, whatever the endpoint says")
+    func secrets() async throws {
+        let refusal = #"{"error":"invalid_grant","error_description":"Invalid JWT Signature."}"#
+        let answers = [Self.answer("503 Service Unavailable", "x"), Self.answer("400 Bad Request", refusal)]
+        try await withScene(answers + [Self.good]) { scene, loop in
+            let lines = try await loop.run { scene.value.lines }
+            _ = try await lines.find { $0.first { $0.contains("its key was deleted") } }
+            let text = lines.elements.joined()
+            #expect(!text.contains("ya29") && !text.contains("eyJ") && !text.contains("MII"))
         }
     }
 

@@ -81,7 +81,7 @@ import Worker
         let key = try CredentialSamples.certifiedKey(topics: ["com.example.app"])
         var input = input(key.chainPEM + key.keyPEM)
         #expect(try input.read().warnings.isEmpty)
-        input.now += Int64(CredentialSamples.year) - 10 * 86_400
+        input.now += Int64(CredentialSamples.year) - 10 * 86_400 - 43_200
         let warnings = try input.read().warnings
         #expect(warnings.count == 1 && warnings[0].contains("PUSHBRIDGE_APNS_CERTIFICATE_FILE"), "\(warnings)")
         #expect(warnings[0].contains("com.example.app ends on") && warnings[0].contains("in 10 days"), "\(warnings)")
