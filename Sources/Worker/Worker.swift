@@ -38,7 +38,7 @@ package final class Worker {
     private var whenStopped: ((Ending) -> Void)?
 
     /// Builds the parts on their loop; nothing is connected yet.
-    package init(settings: Settings, loop: EventLoop, log: Log) throws {
+    package init(settings: Settings, loop: EventLoop, log: Log, retryPolicy: RetryPolicy = RetryPolicy()) throws {
         self.loop = loop
         self.log = log
         let keys = RedisKeys(prefix: settings.prefix)
@@ -63,6 +63,13 @@ package final class Worker {
             counters: counters,
             ownership: queue.ownership,
             delayed: queue.delayed,
+            events: RemovedEvents(
+                redis: redis.commands,
+                keys: keys,
+                maximumLength: settings.removedEvents,
+                log: log
+            ),
+            retryPolicy: retryPolicy,
             now: now
         )
         routes = try Routes(settings, in: surroundings)
@@ -138,7 +145,10 @@ package final class Worker {
         if isStopping { return Readiness(problems: ["the worker is stopping"]) }
         let hearing = subscription.isReady ? nil : "the channels are not subscribed to"
         let serving = queue.problem
-        return Readiness(problems: [redis.problem, hearing, serving, routes.problem].compactMap { $0 })
+        return Readiness(
+            problems: [redis.problem, hearing, serving, routes.problem].compactMap { $0 },
+            notices: routes.notices
+        )
     }
 
     /// Logged once, when messages are heard and the queue is read.

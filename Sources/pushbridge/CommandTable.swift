@@ -8,6 +8,8 @@ enum CommandTable {
             DevicesListCommand.self,
             DevicesReplaceCommand.self,
             DevicesOnCommand.self,
+            DevicesRemovedCommand.self,
+            DevicesRestoreCommand.self,
             PublishCommand.self,
             TailCommand.self,
             QueueCommand.self,
@@ -21,7 +23,7 @@ enum CommandTable {
 
     /// What the first word of commands of two words stands for.
     static let groups = [
-        "devices": "register, remove, list and replace devices",
+        "devices": "register, remove, list and replace devices; bring removed ones back",
         "queue": "how full the queue is and who serves it; list, replay and drop dead letters",
     ]
 

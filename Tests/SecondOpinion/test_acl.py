@@ -7,6 +7,7 @@ import unittest
 import redis
 
 from support import PATH, PROGRAM, ROOT, Workplace, redis_client
+from test_trouble import set_script
 
 SET = "push:{chat.1}:apns:production:com.example.app"
 DEVICE = "push:device:{00ff}:apns:production:com.example.app"
@@ -80,6 +81,10 @@ RIGHTS = [
     (("CLIENT", "ID"), WORKER),
     (("CLIENT", "UNBLOCK", "999999"), WORKER),
     (("EVAL", "return redis.call('SADD', KEYS[1], 'x')", "1", INBOX), set()),
+    (("XADD", "push:{events}:quarantine", "1-0", "token", "00ff"), WORKER),
+    (("XADD", "push:{events}:removed", "MAXLEN", "~", "10", "*", "device", "00ff"), WORKER),
+    (("XRANGE", "push:{events}:quarantine", "-", "+"), REGISTRY),
+    (("XDEL", "push:{events}:quarantine", "1-0"), REGISTRY),
     # What nobody needs.
     (("GET", "push:elsewhere"), set()),
     (("SET", "elsewhere", "1"), set()),
@@ -141,6 +146,12 @@ class AccessControl(unittest.TestCase):
             run("publisher", "publish", "app.chat", "--title", "Hello", "--debug", *place_of_device)
             tail.until('"stage":"completed"')
             self.assertIn('"sent":1', tail.text())
+            set_script(simulator, {"status": 410, "reason": "Unregistered", "timestamp": 4000000000000})
+            run("publisher", "publish", "app.chat", "--title", "Hello", "--debug", *place_of_device)
+            tail.until('"stage":"removed"')
+            self.assertIn("Unregistered", run("registrar", "devices", "removed", "01ff"))
+            self.assertIn("1 device", run("registrar", "devices", "restore", "--reason", "Unregistered"))
+            self.assertIn("app.room", run("registrar", "devices", "list", "01ff", *place_of_device))
             run("registrar", "devices", "remove", "01ff", *place_of_device)
             self.assertIn("worker-", run("operator", "queue"))
             client = redis_client(path, username="operator", password="secret")

@@ -10,6 +10,8 @@ package struct RouteSurroundings {
     package let counters: Counters
     package let ownership: Ownership
     package let delayed: DelayedPushes
+    package let events: RemovedEvents
+    package let retryPolicy: RetryPolicy
     /// Redis' time in unix milliseconds.
     package let now: () -> Int64
 }
@@ -30,8 +32,6 @@ extension Routes {
 ///
 /// Confined to the worker's loop.
 final class RouteFactory {
-    /// The share of doubtful answers above which doubtful removals stop.
-    private static let brakeShare = 0.2
     /// After five seconds another worker may have taken over what this one was about to send.
     private static let staleness = Duration.seconds(4)
 
@@ -160,9 +160,10 @@ final class RouteFactory {
         let settlement = Settlement(
             routeName: name,
             registrations: surroundings.registrations,
+            events: surroundings.events,
             counters: surroundings.counters,
-            retryPolicy: RetryPolicy(),
-            brake: RemovalBrake(maximumShare: Self.brakeShare),
+            retryPolicy: surroundings.retryPolicy,
+            brake: RemovalBrake(maximumShare: settings.removalBrake),
             now: surroundings.now,
             log: surroundings.log
         )

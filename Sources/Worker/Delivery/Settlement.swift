@@ -6,6 +6,7 @@ import Transport
 /// loop.
 package final class Settlement {
     private let registrations: DeadRegistrations
+    private let events: RemovedEvents
     private let counters: Counters
     private let retryPolicy: RetryPolicy
     /// Redis' time in unix milliseconds.
@@ -20,6 +21,7 @@ package final class Settlement {
     package init(
         routeName: String,
         registrations: DeadRegistrations,
+        events: RemovedEvents,
         counters: Counters,
         retryPolicy: RetryPolicy,
         brake: RemovalBrake,
@@ -28,6 +30,7 @@ package final class Settlement {
     ) {
         self.routeName = routeName
         self.registrations = registrations
+        self.events = events
         self.counters = counters
         self.retryPolicy = retryPolicy
         self.brake = brake
@@ -52,7 +55,7 @@ package final class Settlement {
 
     /// The provider accepted the push; its name is asked for only where it is traced.
     package func sent(_ push: Push, status: Int, name: () -> AcceptedName) {
-        brake.note(doubtful: false)
+        noteGood()
         if let trace = push.run.deviceTrace(isSent: true) {
             trace.sent(push.run.target, device: push.token, status: status, name: name())
         }
@@ -61,7 +64,7 @@ package final class Settlement {
 
     /// It failed for good.
     package func fail(_ push: Push, status: Int, reason: String) {
-        brake.note(doubtful: false)
+        noteGood()
         let advice = push.run.target.gateway.advice(on: reason).map { ": \($0)" } ?? ""
         end(push, status: status, reason: reason, text: "\(ShortenedToken(push.token)) failed: \(reason)\(advice)")
     }
@@ -83,7 +86,7 @@ package final class Settlement {
 
     /// The provider says that the device is gone: since a time in unix milliseconds, or for ever.
     package func remove(_ push: Push, status: Int, reason: String, deadSince: Int64?) {
-        brake.note(doubtful: false)
+        noteGood()
         removeRegistration(push, status: status, reason: reason, deadSince: deadSince)
     }
 
@@ -91,15 +94,40 @@ package final class Settlement {
     package func removeDoubtful(_ push: Push, status: Int, reason: String) {
         brake.note(doubtful: true)
         guard brake.allowsRemoval else {
-            noteBraking()
-            let text = "\(reason): kept its registration; wrong environment or topic?"
+            counters.keptDoubtful += 1
+            noteBraking(reason)
+            let advice = push.run.target.gateway.advice(on: reason).map { " (\($0))" } ?? ""
+            let text = "\(reason): kept its registration; wrong environment or topic?\(advice)"
             return end(push, status: status, reason: reason, text: text)
         }
-        if isBraking {
-            isBraking = false
-            log.info("doubtful registrations are removed again", ["route": routeName])
-        }
+        release()
         removeRegistration(push, status: status, reason: reason, deadSince: nil)
+    }
+
+    /// Why doubtful registrations are kept at the moment; nil: they are not.
+    package var brakeNotice: String? {
+        guard isBraking else { return nil }
+        return "devices that the provider does not know are kept: wrong environment or topic?"
+    }
+
+    private func noteGood() {
+        brake.note(doubtful: false)
+        if isBraking, brake.allowsRemoval { release() }
+    }
+
+    private func noteBraking(_ reason: String) {
+        guard !isBraking else { return }
+        isBraking = true
+        log.warning(
+            "registrations that the provider does not know are kept: wrong environment or topic?",
+            ["route": routeName, "reason": reason]
+        )
+    }
+
+    private func release() {
+        guard isBraking else { return }
+        isBraking = false
+        log.info("doubtful registrations are removed again", ["route": routeName])
     }
 
     // MARK: Retries
@@ -160,15 +188,18 @@ package final class Settlement {
 
     private func removeRegistration(_ push: Push, status: Int, reason: String, deadSince: Int64?) {
         settling += 1
+        let cause = Quarantine.Cause(reason: reason, status: status)
         registrations.remove(
             member: push.stored ?? push.token,
             kind: push.run.target.registrationKind,
             channel: push.run.message.message.channel,
-            deadSince: deadSince
+            deadSince: deadSince,
+            cause: cause
         ) { [self] result in
             settling -= 1
             switch result {
             case .removed:
+                tellRemoval(push, cause)
                 push.run.deviceTrace()?.removed(push.run.target, device: push.token, status: status, reason: reason)
                 finish(push, .removed)
             case .kept:
@@ -182,6 +213,15 @@ package final class Settlement {
         }
     }
 
+    private func tellRemoval(_ push: Push, _ cause: Quarantine.Cause) {
+        counters.countRemoval(push.run.target.gateway, reason: cause.reason)
+        events.add(push, cause: cause, time: now())
+        log.info(
+            "a registration was removed",
+            ["device": ShortenedToken(push.token), "target": push.run.target.label, "reason": cause.reason]
+        )
+    }
+
     private func end(_ push: Push, status: Int?, reason: String, text: String?) {
         push.run.deviceTrace()?.error(push.run.target, device: push.token, status: status, reason: reason, text: text)
         finish(push, .errored)
@@ -190,14 +230,5 @@ package final class Settlement {
     private func finish(_ push: Push, _ outcome: Outcome) {
         counters.count(outcome, push.run.target.gateway)
         push.run.finish(outcome, token: push.token)
-    }
-
-    private func noteBraking() {
-        guard !isBraking else { return }
-        isBraking = true
-        log.warning(
-            "registrations that the provider does not know are kept: wrong environment or topic?",
-            ["route": routeName]
-        )
     }
 }

@@ -3,14 +3,18 @@ import Encoding
 /// The moment that a publisher gave as `expiration`, in unix seconds, as `apns-expiration` wants it.
 ///
 /// Texts by ISO 8601 and RFC 3339, and epoch seconds or milliseconds, as numbers or as their text.
-enum Expiration {
+package enum Expiration {
     /// Numbers above are milliseconds: as seconds they would be the year 5138.
     private static let largestSeconds: Int64 = 100_000_000_000
 
     /// The unix seconds that a value names; nil when it is none that can be read, or before 1970.
     static func seconds(_ value: JSONValue) -> Int64? {
         if let number = value.double { return epoch(number) }
-        guard let text = value.stringBytes else { return nil }
+        return value.stringBytes.flatMap { seconds(text: $0) }
+    }
+
+    /// The unix seconds that a text names; nil when it is none that can be read, or before 1970.
+    package static func seconds(text: [UInt8]) -> Int64? {
         if text.count >= 9, text.allSatisfy(isDigit) {
             return Double(String(decoding: text, as: UTF8.self)).flatMap(epoch)
         }

@@ -40,6 +40,10 @@ package final class Counters {
     /// Traces that could not be published.
     package var lostTraces = 0
     package var retries = 0
+    /// Devices that their provider did not know, and whose registrations were kept.
+    package var keptDoubtful = 0
+    /// Removed registrations, by gateway and the provider's word.
+    package private(set) var removals: [Gateway: [String: Int]] = [:]
     package private(set) var apns = Tallies()
     package private(set) var fcm = Tallies()
 
@@ -53,7 +57,7 @@ package final class Counters {
                 "accepted": accepted, "ignored": ignored, "invalid": invalid, "oversized": oversized,
                 "dropped": dropped, "malformed_entries": malformedEntries, "completed": completed,
                 "dead_letters": deadLetters,
-                "retries": retries, "lost_traces": lostTraces,
+                "retries": retries, "lost_traces": lostTraces, "kept_doubtful": keptDoubtful,
             ]
         )
         for (gateway, tallies) in [(Gateway.apns, apns), (.fcm, fcm)] {
@@ -65,6 +69,11 @@ package final class Counters {
                 ]
             )
         }
+    }
+
+    /// Counts a removed registration; the words are those of the tables, so there are few.
+    package func countRemoval(_ gateway: Gateway, reason: String) {
+        removals[gateway, default: [:]][reason, default: 0] += 1
     }
 
     package func count(_ outcome: Outcome, _ gateway: Gateway) {

@@ -6,7 +6,8 @@ import Transport
 /// The channel's set and the device's own key lie in different slots, so no transaction spans them. First the token
 /// leaves the channel's set, then the channel the device's key, unless it was registered again meanwhile: then the
 /// token is put back. So a registration that comes in between is never lost, and a crash leaves nothing that cannot be
-/// removed. Confined to the worker's loop.
+/// removed. Before all that they are put into the ``Quarantine``, from where they can come back. Confined to the
+/// worker's loop.
 package final class DeadRegistrations {
     package enum Result: Equatable {
         /// The device is no longer registered on the channel.
@@ -64,12 +65,20 @@ package final class DeadRegistrations {
         kind: RegistrationKind,
         channel: [UInt8],
         deadSince: Int64?,
+        cause: Quarantine.Cause,
         done: @escaping (Result) -> Void
     ) {
-        attempt(member, kind, channel, deadSince) { [self] result in
+        attempt(member, kind, channel, deadSince, cause) { [self] result in
             guard case .failed(let error) = result, error.isPassing else { return done(result) }
             redis.loop.schedule(after: Self.retryPause) { [weak self] in
-                self?.remove(member: member, kind: kind, channel: channel, deadSince: deadSince, done: done)
+                self?.remove(
+                    member: member,
+                    kind: kind,
+                    channel: channel,
+                    deadSince: deadSince,
+                    cause: cause,
+                    done: done
+                )
             }
         }
     }
@@ -79,6 +88,7 @@ package final class DeadRegistrations {
         _ kind: RegistrationKind,
         _ channel: [UInt8],
         _ deadSince: Int64?,
+        _ cause: Quarantine.Cause,
         _ done: @escaping (Result) -> Void
     ) {
         let token = kind.tokenToSend(member)
@@ -90,16 +100,56 @@ package final class DeadRegistrations {
             case .failure(let error): done(.failed(error))
             case .success(let value):
                 let candidates = Self.candidates(value, channel: channel, deadSince: deadSince)
-                guard candidates.contains(where: { $0.channel == channel }) else {
-                    removeMembers([token], kind, candidates) { _ in done(.kept) }
-                    return
-                }
-                let members = token == member ? [token] : [token, member]
-                removeMembers(members, kind, candidates) { newer in
-                    done(newer.map { $0.contains(channel) ? .kept : .removed })
+                let isHere = candidates.contains { $0.channel == channel }
+                let members = token == member || !isHere ? [token] : [token, member]
+                keep(member, kind, candidates, cause) { [self] refusal, ids in
+                    if let refusal { return done(.failed(refusal)) }
+                    removeMembers(members, kind, candidates) { [self] removal in
+                        if removal.leavesAll(candidates.count) { forget(ids) }
+                        guard isHere else { return done(.kept) }
+                        done(removal.map { $0.contains(channel) ? .kept : .removed })
+                    }
                 }
             }
         }
+    }
+
+    /// Puts the registrations into the quarantine, and answers the ids of the entries there.
+    private func keep(
+        _ member: [UInt8],
+        _ kind: RegistrationKind,
+        _ candidates: [Candidate],
+        _ cause: Quarantine.Cause,
+        then: @escaping (_ refusal: RedisError?, _ ids: [[UInt8]]) -> Void
+    ) {
+        guard !candidates.isEmpty else { return then(nil, []) }
+        var refusal: RedisError?
+        var ids: [[UInt8]] = []
+        let parts = stride(from: 0, to: candidates.count, by: Quarantine.maximumChannels).map {
+            candidates[$0..<min($0 + Quarantine.maximumChannels, candidates.count)]
+        }
+        var unanswered = parts.count
+        for part in parts {
+            let arguments = Quarantine.arguments(
+                member: member,
+                kind: kind,
+                cause: cause,
+                channels: part.map { ($0.channel, $0.registered) }
+            )
+            redis.evaluate(Quarantine.put, keys: [keys.quarantine], arguments: arguments) { answer in
+                unanswered -= 1
+                switch answer {
+                case .failure(let error): refusal = refusal ?? error
+                case .success(let id): if let id = id.bytes { ids.append(id) }
+                }
+                if unanswered == 0 { then(refusal, ids) }
+            }
+        }
+    }
+
+    /// Nothing was removed: the quarantine need not show it.
+    private func forget(_ ids: [[UInt8]]) {
+        for id in ids { redis.send(RedisCommand("XDEL", [keys.quarantine, id])) { _ in } }
     }
 
     private static func candidates(_ value: RESPValue, channel: [UInt8], deadSince: Int64?) -> [Candidate] {
@@ -161,6 +211,11 @@ package final class DeadRegistrations {
     private enum Removal {
         case done(newer: [[UInt8]])
         case failed(RedisError)
+
+        /// Whether all of so many registrations have been renewed meanwhile.
+        func leavesAll(_ count: Int) -> Bool {
+            if case .done(let newer) = self { newer.count == count } else { false }
+        }
 
         func map(_ transform: ([[UInt8]]) -> Result) -> Result {
             switch self {

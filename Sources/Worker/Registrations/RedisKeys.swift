@@ -27,6 +27,13 @@ package struct RedisKeys: Sendable {
         prefix + Array("device:{".utf8) + token + Array("}:".utf8)
     }
 
+    // MARK: Removed registrations
+
+    /// The stream of removed registrations that may come back.
+    package var quarantine: [UInt8] { prefix + Array("{events}:quarantine".utf8) }
+    /// The stream that tells apps of removed registrations.
+    package var removedEvents: [UInt8] { prefix + Array("{events}:removed".utf8) }
+
     // MARK: Queue
 
     /// The stream that messages wait in: the inbox.

@@ -32,6 +32,10 @@ package struct Settings: Sendable {
     /// Whether somebody chose the address, so that it must be had.
     package private(set) var isHTTPAddressSet = false
     package var drain = Duration.seconds(25)
+    /// The share of doubtful answers above which removals by them stop.
+    package var removalBrake = 0.2
+    /// The length of the stream of removals; 0: there is none.
+    package var removedEvents = 0
     package var logLevel = Log.Level.info
     package var logFormat = Log.Format.text
     /// What is allowed and yet unwise, one sentence each; to be logged.
@@ -94,6 +98,8 @@ package struct Settings: Sendable {
         reader.parse(.httpAddress, ListenAddress.parse).map { httpAddress = $0 }
         isHTTPAddressSet = reader.isSet(.httpAddress)
         reader.parse(.drainSeconds, Self.seconds).map { drain = $0 }
+        reader.parse(.removalBrake, Self.share).map { removalBrake = $0 }
+        reader.parse(.removedEvents, Self.length).map { removedEvents = $0 }
         reader.choose(.log, Log.Level.self).map { logLevel = $0 }
         reader.choose(.logFormat, Log.Format.self).map { logFormat = $0 }
         if debugChannel == "\(prefix){queue}:marks" {
@@ -127,6 +133,16 @@ extension Settings {
             throw .init("which makes every channel its own debug channel, so that no message would be looked at")
         }
         return text
+    }
+
+    private static func share(_ text: String) throws(SettingsReader.Unfit) -> Double {
+        guard let share = Double(text), (0...1).contains(share) else { throw .init() }
+        return share
+    }
+
+    private static func length(_ text: String) throws(SettingsReader.Unfit) -> Int {
+        guard let length = Int(text), (0...10_000_000).contains(length) else { throw .init() }
+        return length
     }
 
     private static func seconds(_ text: String) throws(SettingsReader.Unfit) -> Duration {

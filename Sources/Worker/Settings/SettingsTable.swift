@@ -5,7 +5,7 @@ package enum SettingsTable {
         .apnsKey, .apnsKeyID, .apnsTeamID, .apnsCertificate, .apnsCertificatePassword,
         .apnsDefaultTopic, .apnsDefaultEnvironment, .apnsProductionURL, .apnsDevelopmentURL,
         .fcmServiceAccount, .fcmURL, .ca, .httpAddress, .subscribeKey, .publishKey, .secretKey,
-        .credentials, .removalBrake, .drainSeconds, .log, .logFormat,
+        .credentials, .removalBrake, .removedEvents, .drainSeconds, .log, .logFormat,
     ]
 
     /// Every name of an environment variable that means something.
@@ -217,9 +217,16 @@ extension Setting {
         "SHARE",
         standard: "0.2",
         allowed: "a number from 0 to 1",
-        summary: "the share above which doubtful removals stop",
-        scope: .process,
-        isSupported: false
+        summary: "the share of doubtful answers above which removals by them stop",
+        scope: .process
+    )
+    package static let removedEvents = Setting(
+        "REMOVED_EVENTS",
+        "NUMBER",
+        standard: "0",
+        allowed: "a whole number from 0 (off) to 10000000",
+        summary: "how many removals the stream `P{events}:removed` tells of; 0: none",
+        scope: .process
     )
     package static let drainSeconds = Setting(
         "DRAIN_SECONDS",

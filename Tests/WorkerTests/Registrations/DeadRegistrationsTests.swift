@@ -81,6 +81,43 @@ struct DeadRegistrationsTests {
         #expect(try await world.members("a") == ["ab"])
     }
 
+    @Test("What was removed is in quarantine first, with times and reason, for 30 days; what stays is not")
+    func quarantined() async throws {
+        let world = try await World("kept:")
+        try await world.register("ab", ["a": 100, "b": 150, "c": 900])
+        #expect(try await world.remove("ab", on: "a", deadSince: 200) == "removed")
+        let entry = try await world.client.call("XRANGE", "kept:{events}:quarantine", "-", "+")[0]
+        let device = try #require(entry.flatMap { QuarantinedDevice($0) })
+        #expect(device.kind == Self.app && device.token == Array("ab".utf8))
+        #expect(device.reason == "Unregistered" && device.status == 410)
+        #expect(device.channels.map { String(decoding: $0.name, as: UTF8.self) } == ["a", "b"])
+        #expect(device.channels.map(\.registered) == [100, 150])
+        let left = try await world.client.call("PTTL", "kept:{events}:quarantine").integer ?? 0
+        #expect(left > 29 * 86_400_000 && left <= 30 * 86_400_000)
+        #expect(try await world.remove("ab", on: "c", deadSince: 200) == "kept")
+        #expect(try await world.client.call("XLEN", "kept:{events}:quarantine") == .integer(1))
+    }
+
+    @Test("A device with more channels than fit in one entry has several")
+    func manyChannels() async throws {
+        let world = try await World("many:")
+        let channels = (0..<1200).map { "c\($0)" }
+        try await world.register("ab", Dictionary(uniqueKeysWithValues: channels.map { ($0, 1) }))
+        #expect(try await world.remove("ab", on: "c7", deadSince: nil) == "removed")
+        #expect(try await world.client.call("XLEN", "many:{events}:quarantine") == .integer(3))
+    }
+
+    @Test("The quarantine is bounded in number and in time")
+    func bounded() async throws {
+        let world = try await World("bound:")
+        let key = "bound:{events}:quarantine"
+        for number in 1...300 { try await world.client.call("XADD", key, "\(number)-0", "token", "old") }
+        try await world.register("ab", ["a": 100])
+        #expect(try await world.remove("ab", on: "a", deadSince: nil) == "removed")
+        // Whole nodes of a hundred entries go.
+        #expect(try await world.client.call("XLEN", key).integer ?? 999 <= 101)
+    }
+
     /// The suite's Redis with keys of its own.
     final class World: Sendable {
         let client: RedisClient
@@ -121,7 +158,8 @@ struct DeadRegistrationsTests {
                     member: Array(member.utf8),
                     kind: app,
                     channel: Array(channel.utf8),
-                    deadSince: deadSince
+                    deadSince: deadSince,
+                    cause: Quarantine.Cause(reason: "Unregistered", status: 410)
                 ) { done(.success("\($0)")) }
                 meanwhile(connection)
             }

@@ -84,7 +84,7 @@ struct SettingsInput {
             "PUSHBRIDGE_APNS_DEVELOPMENT_URL": "https://[::1]:8443",
             "PUSHBRIDGE_FCM_URL": "https://fcm.example.com:443",
             "PUSHBRIDGE_HTTP_ADDRESS": "off",
-            "PUSHBRIDGE_DRAIN_SECONDS": "0",
+            "PUSHBRIDGE_DRAIN_SECONDS": "0", "PUSHBRIDGE_REMOVAL_BRAKE": "0.5", "PUSHBRIDGE_REMOVED_EVENTS": "1000",
             "PUSHBRIDGE_LOG": "debug",
             "PUSHBRIDGE_LOG_FORMAT": "json",
         ]).read()
@@ -101,6 +101,7 @@ struct SettingsInput {
         #expect(settings.fcm.url.authority == "fcm.example.com")
         #expect(settings.httpAddress == nil)
         #expect(settings.drain == .zero)
+        #expect(settings.removalBrake == 0.5 && settings.removedEvents == 1000)
         #expect(settings.logLevel == .debug)
         #expect(settings.logFormat == .json)
     }
@@ -131,6 +132,9 @@ struct SettingsInput {
             ("CA", "/etc/ca.pem", "PUSHBRIDGE_CA_FILE", "looks like the path"),
             ("HTTP_ADDRESS", "8080", #"is "8080""#, "or off"),
             ("HTTP_ADDRESS", "host:", #"is "host:""#, "or off"),
+            ("REMOVAL_BRAKE", "1.5", #"is "1.5""#, "from 0 to 1"),
+            ("REMOVAL_BRAKE", "nan", #"is "nan""#, "from 0 to 1"),
+            ("REMOVED_EVENTS", "-1", #"is "-1""#, "from 0 (off) to"),
             ("DRAIN_SECONDS", "-1", #"is "-1""#, "from 0 to 3600"),
             ("DRAIN_SECONDS", "9999999999999999999999", "9999999999999999999999", "from 0 to 3600"),
             ("LOG", "trace", #"is "trace""#, "debug, info, warning or error"),
@@ -215,7 +219,7 @@ struct SettingsInput {
     @Test(
         "Known names that are not supported yet are refused, their values unseen",
         arguments: [
-            "SUBSCRIBE_KEY", "PUBLISH_KEY", "SECRET_KEY", "REMOVAL_BRAKE",
+            "SUBSCRIBE_KEY", "PUBLISH_KEY", "SECRET_KEY",
         ]
     )
     func unsupported(name: String) {
