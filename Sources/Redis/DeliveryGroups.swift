@@ -8,6 +8,7 @@ import Transport
 struct DeliveryGroups {
     /// nil stands for the channel's own subscription.
     private let patterns: [[UInt8]]
+    private let channels: [[UInt8]]
     private let isAlone: Bool
     private var channel: [UInt8] = []
     /// Which names have had their delivery: the patterns, and last the channel's own subscription.
@@ -15,13 +16,15 @@ struct DeliveryGroups {
 
     init(patterns: [[UInt8]], channels: [[UInt8]]) {
         self.patterns = patterns
-        isAlone = patterns.count + min(channels.count, 1) <= 1
+        self.channels = channels
+        isAlone = patterns.count <= 1
         seen = Array(repeating: false, count: patterns.count + 1)
     }
 
     /// Whether this delivery is the first one of its publish.
     mutating func isFirst(channel: RawSpan, pattern: RawSpan?) -> Bool {
-        if isAlone { return true }
+        // One pattern alone: what it matches comes twice only if the channel has a subscription of its own.
+        if isAlone { return pattern == nil || !channels.contains { channel.equals($0) } }
         var name = patterns.count
         if let pattern {
             for index in patterns.indices where pattern.equals(patterns[index]) { name = index }

@@ -31,7 +31,6 @@ package final class Worker {
     private let fanOut: FanOut
     private let dispatcher: Dispatcher
     private let ingest: Ingest
-    private let subscription: RedisSubscription
     private var hasSaidReady = false
     private var isStopping = false
     private var isHolding = false
@@ -86,14 +85,16 @@ package final class Worker {
             loop: loop,
             log: log
         )
-        let filter = IngestFilter(debugChannel: debugChannel, marks: keys.marks)
-        ingest = Ingest(loop: loop, queue: queue, filter: filter, traces: traces, counters: counters, log: log)
-        subscription = RedisSubscription(
-            settings.redis,
-            name: "\(name)-subscription",
-            patterns: settings.channels.map { Array($0.utf8) },
-            on: loop,
-            handler: ingest
+        ingest = Ingest(
+            settings: settings,
+            redis: redis.commands,
+            keys: keys,
+            name: name,
+            traces: traces,
+            counters: counters,
+            now: now,
+            loop: loop,
+            log: log
         )
     }
 
@@ -103,7 +104,7 @@ package final class Worker {
         self.whenStopped = whenStopped
         redis.whenCommandsReady = { [unowned self] in
             queue.commandsReady()
-            ingest.queueReady()
+            ingest.commandsReady()
             fanOut.redisReady()
         }
         redis.whenReaderReady = { [unowned self] kind in queue.stream(kind).createGroup() }
@@ -111,21 +112,21 @@ package final class Worker {
         redis.whenRefused = { [unowned self] reason in end(.failed(reason)) }
         ingest.whenRefused = { [unowned self] reason in end(.failed(reason)) }
         queue.whenReading = { [unowned self] in sayReady() }
-        ingest.whenSubscribed = { [unowned self] in sayReady() }
+        ingest.whenListening = { [unowned self] in sayReady() }
         redis.start()
-        subscription.start()
+        ingest.start()
         credentialWatch.start()
     }
 
     /// Stops cleanly: hears and takes no more, finishes what is in flight, leaves the rest to other workers.
     ///
-    /// In this order, so that nothing new comes in while the rest goes out: subscription, queue, walks, pushes,
+    /// In this order, so that nothing new comes in while the rest goes out: ingest, queue, walks, pushes,
     /// connections. Shortly before the deadline no more pushes are sent; those that are unanswered then have the rest
     /// of the time.
     package func stop(within deadline: Duration) {
         loop.preconditionOnLoop()
         isStopping = true
-        subscription.close()
+        ingest.stop()
         queue.stop()
         fanOut.stop()
         log.info("stopping", ["entries": dispatcher.unfinished, "pushes": routes.unfinished])
@@ -143,17 +144,16 @@ package final class Worker {
     package var readiness: Readiness {
         loop.preconditionOnLoop()
         if isStopping { return Readiness(problems: ["the worker is stopping"]) }
-        let hearing = subscription.isReady ? nil : "the channels are not subscribed to"
-        let serving = queue.problem
+        let problems = [redis.problem, ingest.problem, queue.problem, routes.problem]
         return Readiness(
-            problems: [redis.problem, hearing, serving, routes.problem].compactMap { $0 },
-            notices: routes.notices
+            problems: problems.compactMap { $0 },
+            notices: [ingest.notice].compactMap { $0 } + routes.notices
         )
     }
 
     /// Logged once, when messages are heard and the queue is read.
     private func sayReady() {
-        guard !hasSaidReady, subscription.isReady, queue.isReadable else { return }
+        guard !hasSaidReady, ingest.isListening, queue.isReadable else { return }
         hasSaidReady = true
         log.info("ready: hears messages and serves the queue")
     }
@@ -162,7 +162,7 @@ package final class Worker {
         let pushes = isHolding ? routes.unanswered : routes.unfinished + fanOut.directWalks + dispatcher.preparing
         if pushes == 0, ingest.isSettled, queue.isSettled { return leave(.clean) }
         if loop.now >= deadline {
-            if !ingest.isSettled {
+            if ingest.unwrittenCount > 0 {
                 log.error("messages that Redis did not take are lost", ["messages": ingest.unwrittenCount])
             }
             return leave(.unfinished(messages: dispatcher.unfinished))
@@ -182,7 +182,7 @@ package final class Worker {
     private func end(_ ending: Ending) {
         guard let whenStopped else { return }
         self.whenStopped = nil
-        subscription.close()
+        ingest.close()
         queue.close()
         credentialWatch.close()
         for route in routes.all { route.close() }

@@ -10,6 +10,10 @@ package func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async 
 
 package struct TookTooLong: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) {
+        self.description = description
+    }
 }
 
 extension EventLoop {

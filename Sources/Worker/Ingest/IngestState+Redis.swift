@@ -55,6 +55,9 @@ package struct IngestBeatAnswer: Equatable, Sendable {
     /// In the order of the stretches asked for; nil: Redis has forgotten the stretch.
     package var counts: [Int?]
 
+    /// The patterns of other groups that are at work.
+    package var foreignPatterns: [String] = []
+
     package init(lease: Lease, newestMark: Int64, published: StretchID?, counts: [Int?]) {
         self.lease = lease
         self.newestMark = newestMark

@@ -31,6 +31,8 @@ package final class Counters {
     package var oversized = 0
     /// Messages that could not be written to the queue, and were dropped since memory for them ran out.
     package var dropped = 0
+    /// Messages heard without a name and written as new, so that they may be in the queue twice.
+    package var nameless = 0
     /// Queue entries that are no messages.
     package var malformedEntries = 0
     /// Entries that were put aside, since several workers died with them.
@@ -55,7 +57,7 @@ package final class Counters {
             "counted since the start",
             [
                 "accepted": accepted, "ignored": ignored, "invalid": invalid, "oversized": oversized,
-                "dropped": dropped, "malformed_entries": malformedEntries, "completed": completed,
+                "dropped": dropped, "nameless": nameless, "malformed_entries": malformedEntries, "completed": completed,
                 "dead_letters": deadLetters,
                 "retries": retries, "lost_traces": lostTraces, "kept_doubtful": keptDoubtful,
             ]

@@ -125,16 +125,4 @@ package final class MessageQueue {
             )
         }
     }
-
-    /// Adds a message; the answer says whether Redis has it.
-    package func add(channel: [UInt8], message: [UInt8], _ done: @escaping (Result<RESPValue, RedisError>) -> Void) {
-        var command = RedisCommand("XADD", capacity: message.count + channel.count + 128)
-        command.append(keys.messages)
-        command.append("*")
-        command.append("channel")
-        command.append(channel)
-        command.append("message")
-        command.append(message)
-        commands.send(command, done)
-    }
 }
