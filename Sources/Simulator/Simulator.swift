@@ -81,6 +81,9 @@ package final class Simulator {
     /// What was received, as JSON lines; loop only.
     package var received: [UInt8] { state.oracle.text() }
 
+    /// How many requests came for `apns`, `fcm` or `token`; loop only.
+    package func arrivalCount(of name: String) -> Int { state.arrivals[name]?.count ?? 0 }
+
     /// The answers from now on; loop only.
     package func setScript(_ script: Script) { state.script = script }
 

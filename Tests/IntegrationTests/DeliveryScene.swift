@@ -162,6 +162,11 @@ struct DeliveryScene: Sendable {
         try await outcomes(completed: count, within: deadline).filter { $0["stage"]?.string == stage }
     }
 
+    /// How often the simulator was asked for an access token.
+    func tokenRequests() async throws -> Int {
+        try await loop.run { simulator.value.arrivalCount(of: "token") }
+    }
+
     /// What the simulator has received, a JSON value for each push.
     func received() async throws -> [JSONValue] {
         let text = try await loop.run { simulator.value.received }

@@ -90,18 +90,23 @@ package struct CredentialTable: Sendable {
 
     private static func fit(_ credential: Credential, for need: APNsNeed, _ topics: [GlobPattern]) -> Fit? {
         guard credential.environments.contains(need.environment) else { return nil }
-        let names = Set([need.topic, need.requestTopic, need.bundle]).map { Array($0.utf8) }
-        return fit(credential, names, topics, isBound: credential.environments.count == 1)
+        return fit(
+            credential,
+            [need.topic, need.requestTopic, need.bundle].map { Array($0.utf8) },
+            topics,
+            isBound: credential.environments.count == 1
+        )
     }
 
     /// The best fit of any of a credential's patterns to any name; nil: it is not for them.
     private static func fit(
         _ credential: Credential,
-        _ names: [[UInt8]],
+        _ names: @autoclosure () -> [[UInt8]],
         _ patterns: [GlobPattern],
         isBound: Bool
     ) -> Fit? {
         if patterns.isEmpty { return Fit(kind: credential.isFallback ? 0 : 1, weight: 0, isBound: isBound) }
+        let names = names()
         let fitting = patterns.filter { pattern in names.contains { pattern.matches($0) } }
         return fitting.map { pattern in
             if credential.isFallback { return Fit(kind: 0, weight: 0, isBound: isBound) }

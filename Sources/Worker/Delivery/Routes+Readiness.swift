@@ -3,7 +3,7 @@ import Transport
 extension Routes {
     /// Why nothing can be sent to any provider; nil while one credential at least can be used.
     package var problem: String? {
-        if all.isEmpty { return "there is no credential: neither an APNs key nor an FCM service account is set" }
+        if all.isEmpty { return "there is no credential: no APNs key or certificate, and no FCM service account" }
         if all.contains(where: \.isUsable) { return nil }
         return "no credential can be used: \(all.map(\.name).sorted().joined(separator: ", "))"
     }
