@@ -59,6 +59,11 @@ package final class RedisConnection: RedisLinkOwner {
         }
     }
 
+    /// Drops the connection and makes another, after it was found out that nothing comes over it.
+    package func restart(because reason: String) {
+        link.fail(.overdue(reason))
+    }
+
     /// Whether commands can be sent now.
     package var isReady: Bool { link.isEstablished }
 

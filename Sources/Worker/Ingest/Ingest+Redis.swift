@@ -8,7 +8,35 @@ extension Ingest {
         if let subscription, state.isDeaf(now: loop.now, lastInput: subscription.lastInputAt) {
             subscription.restart(because: "it does not hear the marks that are published")
         }
+        probeInSilence()
         work()
+    }
+
+    /// When nothing comes back over either connection, asks over a third whether Redis works.
+    private func probeInSilence() {
+        if let probe, loop.now - probe.startedAt > Self.probePatience { endProbe() }
+        guard probe == nil, state.isSubscribed, isBeating, let subscription, let lastBeatAt,
+            loop.now - lastBeatAt >= Self.beatInterval * 3 / 4,
+            loop.now - subscription.lastInputAt >= Self.beatInterval * 7 / 4
+        else { return }
+        probe = MarkProbe(
+            redisSettings,
+            name: name,
+            key: keys.ingest,
+            arguments: arguments(of: state.beat(now: loop.now), asking: []),
+            on: loop
+        ) { [weak self] answer in
+            guard let self else { return }
+            endProbe()
+            state.announce(answer.newestMark, now: loop.now)
+            // Redis would have carried out the beat before it.
+            if isBeating, self.lastBeatAt == lastBeatAt { redis.restart(because: "a beat was not answered") }
+        }
+    }
+
+    func endProbe() {
+        probe?.close()
+        probe = nil
     }
 
     func work() {
@@ -35,14 +63,17 @@ extension Ingest {
         isBeating = true
         lastBeatAt = loop.now
         let beat = state.beat(now: loop.now)
-        var arguments = [
-            Array(name.utf8), Array((beat.isAble ? "able" : "free").utf8), Self.suffix(), Array(group.hash.utf8), marks,
-            Array(group.patterns.utf8.prefix(256)), Array("\(Self.lease.wholeMilliseconds)".utf8),
-        ]
-        for stretch in beat.stretches { arguments.append(group.field(stretch)) }
+        let arguments = arguments(of: beat, asking: beat.stretches)
         redis.evaluate(IngestScripts.beat, keys: [keys.ingest], arguments: arguments) { [weak self] result in
             self?.answered(beat, result)
         }
+    }
+
+    private func arguments(of beat: IngestBeat, asking stretches: [StretchID]) -> [[UInt8]] {
+        [
+            Array(name.utf8), Array((beat.isAble ? "able" : "free").utf8), Self.suffix(), Array(group.hash.utf8), marks,
+            Array(group.patterns.utf8.prefix(256)), Array("\(Self.lease.wholeMilliseconds)".utf8),
+        ] + stretches.map(group.field)
     }
 
     private func answered(_ beat: IngestBeat, _ result: Result<RESPValue, RedisError>) {

@@ -13,6 +13,8 @@ package final class Ingest {
     static let beatInterval: Duration = .seconds(1)
     /// How long the lease lasts without a beat.
     static let lease: Duration = .seconds(3)
+    /// How long a probe may take.
+    static let probePatience: Duration = .seconds(5)
     /// How often it is looked whether something is due.
     static let tick: Duration = .milliseconds(250)
     /// Without a mark for this long the subscription is not relied upon.
@@ -33,7 +35,9 @@ package final class Ingest {
 
     var state = IngestState()
     var subscription: RedisSubscription?
+    let redisSettings: RedisSettings
     var timer: LoopTimer?
+    var probe: MarkProbe?
     var hasLeft = false
     private var wasSubscribed = false
 
@@ -68,6 +72,7 @@ package final class Ingest {
         debugChannel = DebugChannel(settings.debugChannel)
         group = IngestGroup(patterns: settings.channels)
         marks = keys.marks
+        redisSettings = settings.redis
         subscription = RedisSubscription(
             settings.redis,
             name: "\(name)-subscription",
@@ -102,6 +107,7 @@ package final class Ingest {
     package func close() {
         hasLeft = true
         timer?.cancel()
+        endProbe()
         subscription?.close()
         subscription = nil
     }

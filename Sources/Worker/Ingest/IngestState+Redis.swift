@@ -95,7 +95,7 @@ extension IngestState {
         let isFirst = !isInStep
         isInStep = true
         lease = answer.lease
-        if announced?.mark != answer.newestMark { announced = (answer.newestMark, now) }
+        announce(answer.newestMark, now: now)
         for (id, count) in zip(beat.stretches, answer.counts) {
             learn(count, of: id, isFirst: isFirst, from: beat, now: now)
         }
@@ -105,6 +105,11 @@ extension IngestState {
             hasReleased = true
             if let published = answer.published { awaitMark(published) }
         }
+    }
+
+    /// Redis has told which mark is the newest.
+    package mutating func announce(_ mark: Int64, now: LoopInstant) {
+        if announced?.mark != mark { announced = (mark, now) }
     }
 
     private mutating func learn(_ count: Int?, of id: StretchID, isFirst: Bool, from beat: IngestBeat, now: LoopInstant)
