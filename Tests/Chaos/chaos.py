@@ -24,9 +24,10 @@ from cluster import QUEUE
 from history import History
 from support import PROGRAM
 
-# Some pushes are refused for a while, so that retries take part.
+# Some pushes are refused for a while, so that retries take part; for reasons that are tried again within seconds, also
+# when the same push is refused twice.
 RULES = json.dumps([
-    {"gateway": "apns", "share": 0.002, "status": 503, "reason": "ServiceUnavailable"},
+    {"gateway": "apns", "share": 0.002, "status": 429, "reason": "TooManyRequests"},
     {"gateway": "fcm", "share": 0.001, "status": 503, "reason": "UNAVAILABLE", "retry_after": "2"},
 ])
 # What may stay in Redis when all is done: the streams, empty, and what ingest keeps of the last stretches.
@@ -273,8 +274,21 @@ def memory(workers):
     return max(peaks)
 
 
+def queue_contents(run):
+    """What is left in the queue, without the long fields."""
+    with cluster.client(run.redis.socket) as connection:
+        streams = {name: connection.xrange(QUEUE + name) for name in ("messages", "batches", "dead")}
+        hashes = {key: connection.hgetall(key) for key in connection.scan_iter(f"{QUEUE}run:*", 1000)}
+        delayed = [(len(member), due) for member, due in connection.zrange(f"{QUEUE}delayed", 0, -1, withscores=True)]
+    entries = {name: [(entry, {field: value for field, value in fields.items() if field != "tokens"})
+                      for entry, fields in stream] for name, stream in streams.items()}
+    return entries | {"runs": hashes, "delayed": delayed}
+
+
 def write_down(folder, run, verdict):
     """Everything that one needs to look into it."""
+    with (folder / "queue.json").open("w", encoding="utf-8") as file:
+        json.dump(queue_contents(run), file, indent=1)
     with (folder / "history.json").open("w", encoding="utf-8") as file:
         json.dump({"history": asdict(run.history), "examples": verdict.examples, "stuck": run.stuck}, file, indent=1)
     with (folder / "publications.jsonl").open("w", encoding="utf-8") as file:

@@ -31,7 +31,7 @@ def spelling(number):
 def client(path, **options):
     """A client that never sends a command twice."""
     return redis.Redis(unix_socket_path=str(path), socket_timeout=10, retry=Retry(NoBackoff(), 0),
-                       decode_responses=True, **options)
+                       decode_responses=True, encoding_errors="backslashreplace", **options)
 
 
 class Redis:
