@@ -82,6 +82,13 @@ package struct Credential: Sendable {
         }
     }
 
+    /// What tells its routes in logs from those of others, also when another credential takes its place; empty for the
+    /// single key.
+    var place: String {
+        if !isFallback { return origin.split(separator: " ").prefix(2).joined(separator: " ") }
+        return if case .apnsCertificate = kind { "certificate" } else { "" }
+    }
+
     /// Its name, where it was set and what it is for, as a part of a sentence.
     var label: String {
         var limits: [String] = []

@@ -86,7 +86,8 @@ final class RouteFactory {
             authentication: authentication(of: prepared),
             clock: apnsClock
         ) { loop.unixMilliseconds }
-        let route = make("apns \(environment.rawValue) \(prepared.credential.name)", provider)
+        let words = ["apns", environment.rawValue, prepared.credential.place]
+        let route = make(words.filter { !$0.isEmpty }.joined(separator: " "), provider)
         open(route, prepared, environment)
         return (route, provider)
     }
