@@ -24,7 +24,8 @@ import Worker
                 text[end...].utf8.count >= length + 4
             else { return }
             requests.append(text)
-            let answer = answers.count > 1 ? answers.removeFirst() : answers.first ?? ""
+            guard let last = answers.first else { return }
+            let answer = answers.count > 1 ? answers.removeFirst() : last
             stream.write(Array(answer.utf8))
             stream.closeAfterFlush(deadline: .seconds(5))
         }
@@ -142,14 +143,14 @@ import Worker
 
     @Test("However many pushes were refused, one fetch is on its way")
     func oneFetch() async throws {
-        let short = Self.answer("200 OK", #"{"access_token":"short","expires_in":1}"#)
-        try await withScene([short, Self.good]) { scene, loop in
-            try await loop.run { for _ in 0..<100 { scene.value.source.refresh() } }
-            try await loop.wait(for: "the second token") {
+        // Without an answer the first fetch stays on its way.
+        try await withScene([]) { scene, loop in
+            try await loop.wait(for: "the request") {
                 for _ in 0..<10 { scene.value.source.refresh() }
-                return scene.value.source.authorization == Array("Bearer ya29.x".utf8)
+                return scene.value.endpoint.requests.count == 1
             }
-            #expect(try await loop.run { scene.value.endpoint.requests.count } == 2)
+            for _ in 0..<100 { try await loop.run { scene.value.source.refresh() } }
+            #expect(try await loop.run { scene.value.endpoint.requests.count } == 1)
         }
     }
 
