@@ -105,7 +105,14 @@ package final class Worker {
         redis.whenCommandsReady = { [unowned self] in
             queue.commandsReady()
             ingest.commandsReady()
-            fanOut.redisReady()
+        }
+        redis.whenServerKnown = { [unowned self] runID in
+            queue.connected(to: runID)
+            fanOut.connected(to: runID)
+        }
+        redis.whenCommandsLost = { [unowned self] in
+            queue.commandsLost()
+            fanOut.redisLost()
         }
         redis.whenReaderReady = { [unowned self] kind in queue.stream(kind).createGroup() }
         queue.ownership.whenRegained = { [unowned self] in for route in routes.all { route.resume() } }

@@ -13,6 +13,8 @@ package final class Route {
     package static let maximumBulkWaiting = 50_000
     /// When nothing could be sent for so long, what waits is put aside, so that it holds nothing else back.
     static let stallLimit: Duration = .seconds(3)
+    /// How many pushes are submitted before the clock is looked at again.
+    private static let pushesPerLook: UInt = 16
     /// How often a push that the provider did not process is sent again at once, before it waits like a retry.
     static let maximumResends = 3
 
@@ -35,6 +37,9 @@ package final class Route {
     private var isPoolFull = false
     /// The pool refused a push of a big target; there may be room for others.
     private var isBulkFull = false
+    private var submitted: UInt = 0
+    /// Whether pushes might be sent when the clock was looked at last.
+    private var isOwned = false
     private var sweep: LoopTimer?
     private var throttleTimer: LoopTimer?
     /// When a push was sent, or the first one began to wait.
@@ -142,7 +147,8 @@ package final class Route {
     private func pump() {
         guard let pool, !isHolding else { return }
         if small.isEmpty, bulk.isEmpty { return callRoomWaiters() }
-        guard ownership.maySend(now: loop.now) else { return planSweep() }
+        isOwned = ownership.maySend(now: .current)
+        guard isOwned else { return planSweep() }
         guard provider.isReady else { return waitForProvider() }
         if let pause = throttle.pause(now: loop.now) { return wait(forEndOf: pause) }
         while mayTry, let push = small.popFirst() {
@@ -155,7 +161,13 @@ package final class Route {
         callRoomWaiters()
     }
 
-    private var mayTry: Bool { !isPoolFull && throttleTimer == nil }
+    private var mayTry: Bool { !isPoolFull && throttleTimer == nil && isOwned }
+
+    /// Looks at the clock itself now and then: a process may be stopped, and go on, between two pushes of a turn.
+    private func lookAtClock() {
+        submitted &+= 1
+        if submitted % Self.pushesPerLook == 0 { isOwned = ownership.maySend(now: .current) }
+    }
 
     /// Sends a push, or ends it, or lets it wait elsewhere; false when it cannot be sent now.
     private func send(_ push: Push, through pool: HTTP2Pool, isBulk: Bool) -> Bool {
@@ -180,6 +192,7 @@ package final class Route {
         let tag = inFlight.insert(push)
         if pool.submit(provider.request(for: push), tag: tag, isBulk: isBulk) {
             progressAt = loop.now
+            lookAtClock()
             return true
         }
         _ = inFlight.remove(tag)

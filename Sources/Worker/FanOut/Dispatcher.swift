@@ -115,10 +115,11 @@ package final class Dispatcher {
         messageBytes -= run.message.message.count
     }
 
-    private func lost(_ entryID: [UInt8], _ kind: EntryStream.Kind) {
-        lookedUp[kind]?.remove(entryID)
-        queue.runs(kind).lost(entryID)
+    private func lost(_ entryID: [UInt8], _ kind: EntryStream.Kind) -> Bool {
+        let wasLookedUp = lookedUp[kind]?.remove(entryID) != nil
+        let wasServed = queue.runs(kind).lost(entryID)
         readMore()
+        return wasLookedUp || wasServed
     }
 
     /// Drops an entry that is none of ours.

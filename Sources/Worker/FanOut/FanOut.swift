@@ -56,24 +56,13 @@ package final class FanOut {
         if turns.take(for: walk) { step(walk) }
     }
 
-    /// Redis answers again: walks that were stopped go on, when it has said who it is.
-    package func redisReady() {
-        server = nil
-        redis.send(RedisCommand("INFO", ["server"])) { [self] result in
-            switch result {
-            case .success(let value): server = Self.runID(value.text ?? "")
-            // It may not be asked: then no cursor is good for longer than this connection.
-            case .failure(.server): server = Self.runID("")
-            case .failure: return  // The connection was lost: called again when it is ready.
-            }
-            takeWaiting()
-        }
-    }
+    /// Redis cannot be asked.
+    package func redisLost() { server = nil }
 
-    /// The run id in the answer to INFO; without one, a name that no other connection gives its server.
-    private static func runID(_ answer: String) -> String {
-        let line = answer.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }
-        return line.map { String($0.dropFirst(7)) } ?? "unknown-\(UInt64.random(in: .min ... .max))"
+    /// Redis answers again, a server with this run id: walks that were stopped go on.
+    package func connected(to runID: String) {
+        server = runID
+        takeWaiting()
     }
 
     /// Walks big sets no further; what is in parts already is served, and small sets are.
@@ -218,7 +207,7 @@ extension FanOut {
     }
 
     private func addPage(of walk: Walk) {
-        let state: RunState.Walk = walk.isScanned ? .done : .at(cursor: walk.cursor, server: server ?? Self.runID(""))
+        let state: RunState.Walk = walk.isScanned ? .done : .at(cursor: walk.cursor, server: server ?? "unknown")
         walk.unconfirmedPages += 1
         parts.add(walk.run.takePage(from: walk.added, to: state)) { [self] answer in
             walk.unconfirmedPages -= 1

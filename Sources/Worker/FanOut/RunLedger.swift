@@ -70,15 +70,19 @@ package final class RunLedger {
         trial = nil
     }
 
-    /// The entry belongs to another worker now.
-    package func lost(_ entryID: [UInt8]) {
+    /// The entry belongs to another worker now; answers whether it was served here.
+    @discardableResult
+    package func lost(_ entryID: [UInt8]) -> Bool {
         leaving.remove(entryID)
-        if let run = ending.removeValue(forKey: entryID) { return whenEnded(run, false) }
-        guard let run = runs.removeValue(forKey: entryID) else { return }
+        if let run = ending.removeValue(forKey: entryID) {
+            whenEnded(run, false)
+            return false
+        }
+        guard let run = runs.removeValue(forKey: entryID) else { return false }
         run.abandon()
-        log.info("an entry is served by another worker now", ["entry": String(decoding: entryID, as: UTF8.self)])
         endTrial(of: entryID)
         whenDropped(run)
+        return true
     }
 
     /// Stores what is known, and leaves all entries to other workers.

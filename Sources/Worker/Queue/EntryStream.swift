@@ -30,6 +30,8 @@ package final class EntryStream {
     static let readPatience: Duration = .seconds(2)
     /// How long to wait after Redis has refused a command.
     static let refusalPause: Duration = .seconds(1)
+    /// What was asked for longer ago, and is given only now, may belong to another worker.
+    static let promptness: Duration = readPatience + .milliseconds(500)
 
     package let kind: Kind
     private let loop: EventLoop
@@ -39,6 +41,7 @@ package final class EntryStream {
     private let consumer: String
     private let maximumPerRead: Int
     private let ownership: Ownership
+    private let recent: RecentWrites
     private let log: Log
     private let takeover: Takeover
     private var acknowledgements = Acknowledgements()
@@ -60,8 +63,8 @@ package final class EntryStream {
     package var whenReading: () -> Void = {}
     /// Takes an entry on.
     package var whenTaken: (TakenEntry) -> Void = { _ in }
-    /// An entry belongs to another worker now.
-    package var whenLost: ([UInt8]) -> Void = { _ in }
+    /// An entry belongs to another worker now, or has left the queue; answers whether it was served here.
+    package var whenLost: ([UInt8]) -> Bool = { _ in false }
     /// An answer that is no entry.
     package var whenUnreadable: () -> Void = {}
 
@@ -74,6 +77,7 @@ package final class EntryStream {
         commands: RedisConnection,
         reader: RedisConnection,
         ownership: Ownership,
+        recent: RecentWrites,
         loop: EventLoop,
         log: Log
     ) {
@@ -84,6 +88,7 @@ package final class EntryStream {
         self.commands = commands
         self.reader = reader
         self.ownership = ownership
+        self.recent = recent
         self.loop = loop
         self.log = log
         takeover = Takeover(
@@ -96,10 +101,14 @@ package final class EntryStream {
             log: log
         )
         takeover.room = { [unowned self] in (room(), mayTakeSuspect() ? 1 : 0) }
-        takeover.whenClaimed = { [unowned self] entry, deliveries in
-            take(entry, earlierDeliveries: deliveries, isTakenOver: true)
+        takeover.whenClaimed = { [unowned self] entry, deliveries, askedAt in
+            take(entry, askedAt: askedAt, earlierDeliveries: deliveries, isTakenOver: true)
         }
-        takeover.whenLost = { [unowned self] lost in for entryID in lost { whenLost(entryID) } }
+        takeover.whenLost = { [unowned self] lost in
+            let count = lost.count { whenLost($0) }
+            guard count > 0 else { return }
+            log.info("entries are served by other workers now", ["stream": kind.rawValue, "entries": count])
+        }
         // Room may come of much that tells nobody.
         takeover.whenRefreshed = { [unowned self] in if isReadable { read() } }
     }
@@ -155,8 +164,8 @@ package final class EntryStream {
         case .success(let value):
             refusal = nil
             let entries = (value.elements ?? []).flatMap { $0[1]?.elements ?? [] }
-            // What was on its way while this process stood still may belong to another worker by now.
-            if askedAt <= ownership.stoodStillAt, !entries.isEmpty { verify(entries) } else { take(entries) }
+            let isDoubtful = ownership.isDoubtful(askedAt: askedAt, patience: Self.promptness)
+            if isDoubtful, !entries.isEmpty { verify(entries) } else { take(entries, askedAt: askedAt) }
             read()
         case .failure(.server("NOGROUP", _)):
             createGroup()
@@ -169,21 +178,23 @@ package final class EntryStream {
         }
     }
 
+    /// What was on its way while this process or the network stood still may belong to another worker by now.
     private func verify(_ entries: [RESPValue]) {
+        let askedAt = loop.now
         takeover.touch(entries.compactMap { $0[0]?.bytes }) { [self] lost in
             // Redis did not say: they are taken over later, by this worker or another.
             guard let lost else { return }
-            take(entries.filter { entry in !lost.contains { $0 == entry[0]?.bytes } })
+            take(entries.filter { entry in !lost.contains { $0 == entry[0]?.bytes } }, askedAt: askedAt)
         }
     }
 
-    private func take(_ entries: [RESPValue]) {
-        for entry in entries { take(entry, earlierDeliveries: 0, isTakenOver: false) }
+    private func take(_ entries: [RESPValue], askedAt: LoopInstant) {
+        for entry in entries { take(entry, askedAt: askedAt, earlierDeliveries: 0, isTakenOver: false) }
     }
 
-    private func take(_ entry: RESPValue, earlierDeliveries: Int, isTakenOver: Bool) {
+    private func take(_ entry: RESPValue, askedAt: LoopInstant, earlierDeliveries: Int, isTakenOver: Bool) {
         guard let entryID = entry[0]?.bytes else { return whenUnreadable() }
-        guard takeover.take(entryID) else { return }
+        guard takeover.take(entryID, askedAt: askedAt) else { return }
         whenTaken(
             TakenEntry(
                 value: entry,
@@ -279,6 +290,19 @@ package final class EntryStream {
 
     private func sendAcknowledgements() {
         guard commands.isReady, let batch = acknowledgements.takeBatch() else { return }
+        send(batch) { [self] refusal in
+            switch refusal {
+            case nil:
+                acknowledgements.confirmed(batch)
+                takeover.release(batch)
+                recent.note { [self] in send(batch) { _ in } }
+            case .server(_, let text): acknowledgementsRefused(batch, text)
+            default: break  // The connection was lost: they are sent again when it is ready.
+            }
+        }
+    }
+
+    private func send(_ batch: [[UInt8]], _ done: @escaping (_ refusal: RedisError?) -> Void) {
         var delete = RedisCommand("XDEL", capacity: 64 + 32 * batch.count)
         delete.append(key)
         var acknowledge = RedisCommand("XACK", capacity: 64 + 32 * batch.count)
@@ -293,15 +317,9 @@ package final class EntryStream {
         commands.send(delete) { result in
             if case .failure(let error) = result { refusal = error }
         }
-        commands.send(acknowledge) { [self] result in
+        commands.send(acknowledge) { result in
             if case .failure(let error) = result { refusal = refusal ?? error }
-            switch refusal {
-            case nil:
-                acknowledgements.confirmed(batch)
-                takeover.release(batch)
-            case .server(_, let text): acknowledgementsRefused(batch, text)
-            default: break  // The connection was lost: they are sent again when it is ready.
-            }
+            done(refusal)
         }
     }
 

@@ -57,9 +57,12 @@ package final class MessageParts {
     private let redis: RedisConnection
     private let keys: RedisKeys
     private let consumer: [UInt8]
+    private let recent: RecentWrites?
     private static let group = Array(EntryStream.group.utf8)
 
-    package init(redis: RedisConnection, keys: RedisKeys, consumer: String) {
+    /// `recent` is told of what Redis has confirmed, and may have lost later.
+    package init(redis: RedisConnection, keys: RedisKeys, consumer: String, recent: RecentWrites? = nil) {
+        self.recent = recent
         self.redis = redis
         self.keys = keys
         self.consumer = Array(consumer.utf8)
@@ -131,7 +134,7 @@ package final class MessageParts {
     ) {
         let keys = [key(of: kind), keys.outcomes(of: entryID, in: kind)]
         let arguments = [Self.group, consumer, entryID, records, Self.lifetime]
-        redis.evaluate(PartScripts.store, keys: keys, arguments: arguments) { done(Self.answer($0) { _ in () }) }
+        write(PartScripts.store, keys, arguments, { _ in () }, done)
     }
 
     /// Lets pushes of an entry wait, as a part of their own; `member` is no other's, and the same when asked again.
@@ -150,7 +153,7 @@ package final class MessageParts {
         ]
         let numbers = [Int64(target), due, Int64(devices)].map { Array("\($0)".utf8) }
         let arguments = [Self.group, consumer, run.entryID] + numbers + [member, records, Self.lifetime]
-        redis.evaluate(PartScripts.delay, keys: keys, arguments: arguments) { done(Self.answer($0) { _ in () }) }
+        write(PartScripts.delay, keys, arguments, { _ in () }, done)
     }
 
     /// A retry that waits, as it stands in the sorted set.
@@ -198,10 +201,25 @@ package final class MessageParts {
             let counts = [tally.sent, tally.removed, tally.errored, tally.expired, share.retriedDevices].map { "\($0)" }
             arguments += (["\(share.number)"] + found + counts + [share.isWalked ? "1" : "0"]).map { Array($0.utf8) }
         }
-        redis.evaluate(PartScripts.finish, keys: keys, arguments: arguments) { result in
-            let answer: Answer<(isMessageFinished: Bool, ended: [EndedTarget])> = Self.answer(result) { value in
-                guard let left = value[0]?.integer else { return nil }
-                return (left <= 0, (value[1]?.elements ?? []).compactMap(Self.endedTarget))
+        let read = { (value: RESPValue) -> (isMessageFinished: Bool, ended: [EndedTarget])? in
+            guard let left = value[0]?.integer else { return nil }
+            return (left <= 0, (value[1]?.elements ?? []).compactMap(Self.endedTarget))
+        }
+        write(PartScripts.finish, keys, arguments, read, done)
+    }
+
+    /// Runs a script that may run twice without harm, and again when Redis has lost it.
+    private func write<Value>(
+        _ script: RedisScript,
+        _ keys: [[UInt8]],
+        _ arguments: [[UInt8]],
+        _ read: @escaping (RESPValue) -> Value?,
+        _ done: @escaping (Answer<Value>) -> Void
+    ) {
+        redis.evaluate(script, keys: keys, arguments: arguments) { [redis, recent] result in
+            let answer = Self.answer(result, read)
+            if case .done = answer {
+                recent?.note { redis.evaluate(script, keys: keys, arguments: arguments) { _ in } }
             }
             done(answer)
         }

@@ -17,6 +17,7 @@ package final class MessageQueue {
     package let parts: MessageParts
     package let ownership: Ownership
     package let delayed: DelayedPushes
+    private let recent: RecentWrites
     private let commands: RedisConnection
     private let keys: RedisKeys
     private var isStarted = false
@@ -40,7 +41,9 @@ package final class MessageQueue {
         self.keys = keys
         let ownership = Ownership(loop: loop, log: log)
         self.ownership = ownership
-        parts = MessageParts(redis: redis.commands, keys: keys, consumer: consumer)
+        let recent = RecentWrites(loop: loop)
+        self.recent = recent
+        parts = MessageParts(redis: redis.commands, keys: keys, consumer: consumer, recent: recent)
         messages = EntryStream(
             .messages,
             key: keys.messages,
@@ -49,6 +52,7 @@ package final class MessageQueue {
             commands: redis.commands,
             reader: redis.messageReader,
             ownership: ownership,
+            recent: recent,
             loop: loop,
             log: log
         )
@@ -60,6 +64,7 @@ package final class MessageQueue {
             commands: redis.commands,
             reader: redis.batchReader,
             ownership: ownership,
+            recent: recent,
             loop: loop,
             log: log
         )
@@ -94,6 +99,15 @@ package final class MessageQueue {
         batches.commandsReady()
     }
 
+    /// The command connection is lost.
+    package func commandsLost() {
+        ownership.lapse()
+        recent.connectionLost()
+    }
+
+    /// The command connection leads to a server with this run id: told first, whenever it is ready.
+    package func connected(to runID: String) { recent.connected(to: runID) }
+
     /// Takes no more entries but those that Redis has given already.
     package func stop() {
         messages.stop()
@@ -107,6 +121,7 @@ package final class MessageQueue {
         messages.close()
         batches.close()
         ownership.close()
+        recent.close()
     }
 
     /// Stores what is known of all entries, and leaves them to other workers.

@@ -3,24 +3,18 @@ package import Transport
 /// Whether this worker may send what it has taken: only while it knows that no other has taken it over.
 ///
 /// A worker that has shown no sign of life for 5 s counts as dead, and others serve its entries. So it sends only for a
-/// shorter time after its last sign of life that Redis has confirmed; and after its loop stood still (the process was
-/// stopped, the machine slept), not before it has asked Redis again what it owns. Confined to the worker's loop.
+/// shorter time after its last sign of life that Redis has confirmed (``SignsOfLife``); not while it has no connection
+/// to store outcomes by; and after its loop stood still (the process was stopped, the machine slept), not before it has
+/// asked Redis again what it owns. Confined to the worker's loop.
 package final class Ownership {
-    /// A sign of life is good for so long: less than ``TakeoverPace/idleLimit``, by the time a push takes.
-    package static let patience: Duration = .seconds(4)
-    /// A loop that did not turn for so long has stood still.
-    package static let standstill: Duration = .seconds(2)
     static let beat: Duration = .milliseconds(500)
 
     private let loop: EventLoop
     private let log: Log
-    private var confirmedAt: [EntryStream.Kind: LoopInstant] = [:]
-    private var validUntil: LoopInstant
-    private var beatAt: LoopInstant
+    private var signs: SignsOfLife
+    private var validUntil = LoopInstant(nanoseconds: 0)
     private var isLapsed = true
     private var beatTimer: LoopTimer?
-    /// When it was found last that the loop had stood still.
-    private(set) var stoodStillAt: LoopInstant
 
     /// Everything that is owned must be shown to Redis now.
     var whenStoodStill: [() -> Void] = []
@@ -30,17 +24,20 @@ package final class Ownership {
     package init(loop: EventLoop, log: Log) {
         self.loop = loop
         self.log = log
-        beatAt = loop.now
-        validUntil = loop.now
-        stoodStillAt = loop.now
+        signs = SignsOfLife(now: loop.now)
     }
 
     /// Whether a push may be sent at this moment.
     package func maySend(now: LoopInstant) -> Bool { now < validUntil }
 
+    /// Whether what was asked for at that moment may have been given to another worker since.
+    func isDoubtful(askedAt: LoopInstant, patience: Duration) -> Bool {
+        askedAt <= signs.stoodStillAt || loop.now - askedAt > patience
+    }
+
     /// Begins to watch the loop.
     func start() {
-        beatAt = loop.now
+        signs = SignsOfLife(now: loop.now)
         repeatBeat()
     }
 
@@ -54,11 +51,8 @@ package final class Ownership {
     func close() { beatTimer?.cancel() }
 
     private func takeBeat() {
-        let gap = loop.now - beatAt
-        beatAt = loop.now
-        if gap >= Self.standstill {
+        if let gap = signs.beat(now: loop.now) {
             log.warning("the process stood still; what it owns is read again", ["milliseconds": gap.wholeMilliseconds])
-            stoodStillAt = loop.now
             for action in whenStoodStill { action() }
         }
         update()
@@ -66,25 +60,20 @@ package final class Ownership {
 
     /// Redis has confirmed a sign of life, sent at that moment, for all entries that this worker owns in a stream.
     func confirm(_ kind: EntryStream.Kind, sentAt: LoopInstant) {
-        confirmedAt[kind] = sentAt
+        signs.confirm(kind, sentAt: sentAt)
+        update()
+    }
+
+    /// The connection to Redis is lost.
+    func lapse() {
+        signs.lapse()
         update()
     }
 
     private func update() {
-        let isConfirmed = EntryStream.Kind.allCases.allSatisfy { kind in
-            confirmedAt[kind].map { $0 >= stoodStillAt } ?? false
-        }
-        guard isConfirmed, let oldest = confirmedAt.values.min() else {
-            validUntil = LoopInstant(nanoseconds: 0)
-            isLapsed = true
-            return
-        }
-        validUntil = min(beatAt + Self.standstill, oldest + Self.patience)
-        let isLapsed = !maySend(now: loop.now)
-        if self.isLapsed, !isLapsed {
-            self.isLapsed = false
-            whenRegained()
-        }
-        self.isLapsed = isLapsed
+        validUntil = signs.validUntil
+        let wasLapsed = isLapsed
+        isLapsed = !maySend(now: loop.now)
+        if wasLapsed, !isLapsed { whenRegained() }
     }
 }

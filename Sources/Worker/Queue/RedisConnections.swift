@@ -12,7 +12,10 @@ package final class RedisConnections {
     package let commands: RedisConnection
     package let messageReader: RedisConnection
     package let batchReader: RedisConnection
+    /// Told first, whenever the command connection is ready: the run id of the server that it leads to.
+    package var whenServerKnown: (_ runID: String) -> Void = { _ in }
     package var whenCommandsReady: () -> Void = {}
+    package var whenCommandsLost: () -> Void = {}
     package var whenReaderReady: (EntryStream.Kind) -> Void = { _ in }
     /// Redis does not let us in: a sentence that says why.
     package var whenRefused: (String) -> Void = { _ in }
@@ -63,15 +66,34 @@ package final class RedisConnections {
             return whenReaderReady(connection === messageReader ? .messages : .batches)
         }
         log.info("connected to Redis")
+        askServer()
         askTime()
         whenCommandsReady()
     }
 
     fileprivate func lost(_ connection: RedisConnection, error: RedisError) {
         lastError = error
+        if connection === commands { whenCommandsLost() }
         if error.isRefusal { return whenRefused("\(error)") }
         guard connection === commands else { return }
         log.warning("Redis cannot be reached; trying again", ["error": "\(error)"])
+    }
+
+    private func askServer() {
+        commands.send(RedisCommand("INFO", ["server"])) { [weak self] result in
+            switch result {
+            case .success(let value): self?.whenServerKnown(Self.runID(value.text ?? ""))
+            // It may not be asked: then each connection counts as one to another server.
+            case .failure(.server): self?.whenServerKnown(Self.runID(""))
+            case .failure: break  // The connection was lost: asked again when it is ready.
+            }
+        }
+    }
+
+    /// The run id in the answer to INFO; without one, a name that no other connection gives its server.
+    private static func runID(_ answer: String) -> String {
+        let line = answer.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }
+        return line.map { String($0.dropFirst(7)) } ?? "unknown-\(UInt64.random(in: .min ... .max))"
     }
 
     private func askTime() {

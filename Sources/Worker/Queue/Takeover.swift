@@ -31,7 +31,7 @@ final class Takeover {
     /// How many more entries may be taken, and how many of those that were given several times.
     var room: () -> (entries: Int, suspects: Int) = { (0, 0) }
     /// An entry of a dead worker, and how often it had been given before.
-    var whenClaimed: (_ entry: RESPValue, _ deliveries: Int) -> Void = { _, _ in }
+    var whenClaimed: (_ entry: RESPValue, _ deliveries: Int, _ askedAt: LoopInstant) -> Void = { _, _, _ in }
     /// These entries belong to another worker now.
     var whenLost: ([[UInt8]]) -> Void = { _ in }
     /// Another second has passed.
@@ -58,8 +58,9 @@ final class Takeover {
 
     // MARK: Own entries
 
-    /// Notes an entry that Redis has given to this worker; false when it is being served already.
-    func take(_ entryID: [UInt8]) -> Bool { entries.take(entryID, now: loop.now) }
+    /// Notes an entry that Redis has given to this worker, which had asked at that moment; false when it is being
+    /// served already.
+    func take(_ entryID: [UInt8], askedAt: LoopInstant) -> Bool { entries.take(entryID, now: askedAt) }
 
     /// Redis knows that these entries are finished.
     func release(_ entryIDs: [[UInt8]]) { entries.release(entryIDs) }
@@ -172,6 +173,7 @@ final class Takeover {
         let room = room()
         let count = min(room.entries, Self.maximumPerClaim)
         guard !isStopped, count > 0, ownership.maySend(now: loop.now) else { return isAsking = false }
+        let askedAt = loop.now
         let arguments = [
             EntryStream.group, consumer, "\(TakeoverPace.idleLimit.wholeMilliseconds)", "\(count)", "\(room.suspects)",
         ]
@@ -179,18 +181,31 @@ final class Takeover {
             [self] result in
             note(result)
             isAsking = false
-            claimed(result, asked: count)
+            guard case .success(let value) = result, let items = value.elements, !items.isEmpty else { return }
+            guard ownership.isDoubtful(askedAt: askedAt, patience: TakeoverPace.promptAnswer) else {
+                return claimed(items, askedAt: askedAt, isAll: items.count < count)
+            }
+            verify(items)
         }
     }
 
-    private func claimed(_ result: Result<RESPValue, RedisError>, asked count: Int) {
-        guard case .success(let value) = result, let claimed = value.elements, !claimed.isEmpty else { return }
-        log.info("took over entries that nobody was serving", ["stream": kind.rawValue, "entries": claimed.count])
-        for item in claimed {
-            guard let entry = item[0], let deliveries = item[1]?.integer else { continue }
-            whenClaimed(entry, Int(clamping: deliveries))
+    /// Entries that were on their way for long may have been taken over once more.
+    private func verify(_ items: [RESPValue]) {
+        let askedAt = loop.now
+        touch(items.compactMap { $0[0]?[0]?.bytes }) { [self] lost in
+            // Redis did not say: they are taken over later, by this worker or another.
+            guard let lost else { return }
+            claimed(items.filter { item in !lost.contains { $0 == item[0]?[0]?.bytes } }, askedAt: askedAt, isAll: true)
         }
-        if claimed.count == count { look() }
+    }
+
+    private func claimed(_ items: [RESPValue], askedAt: LoopInstant, isAll: Bool) {
+        log.info("took over entries that nobody was serving", ["stream": kind.rawValue, "entries": items.count])
+        for item in items {
+            guard let entry = item[0], let deliveries = item[1]?.integer else { continue }
+            whenClaimed(entry, Int(clamping: deliveries), askedAt)
+        }
+        if !isAll { look() }
     }
 
     /// Logs an error once, until something else happens.
