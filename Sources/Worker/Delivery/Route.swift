@@ -13,6 +13,8 @@ package final class Route {
     package static let maximumBulkWaiting = 50_000
     /// When nothing could be sent for so long, what waits is put aside, so that it holds nothing else back.
     static let stallLimit: Duration = .seconds(3)
+    /// How many pushes wait here while the provider takes none; the others wait in Redis.
+    static let maximumProbes = 100
     /// How many pushes are submitted before the clock is looked at again.
     private static let pushesPerLook: UInt = 16
     /// How often a push that the provider did not process is sent again at once, before it waits like a retry.
@@ -37,6 +39,8 @@ package final class Route {
     private var isPoolFull = false
     /// The pool refused a push of a big target; there may be room for others.
     private var isBulkFull = false
+    /// Nothing could be sent for long, and nothing has been since.
+    private var isStalled = false
     private var submitted: UInt = 0
     /// Whether pushes might be sent when the clock was looked at last.
     private var isOwned = false
@@ -112,6 +116,7 @@ package final class Route {
         for push in pushes {
             if isBulk { bulk.append(push) } else { small.append(push) }
         }
+        if isStalled { putAside(allBut: Self.maximumProbes) }
         planPump()
     }
 
@@ -192,6 +197,8 @@ package final class Route {
         let tag = inFlight.insert(push)
         if pool.submit(provider.request(for: push), tag: tag, isBulk: isBulk) {
             progressAt = loop.now
+            isStalled = false
+            push.run.message.begin()
             lookAtClock()
             return true
         }
@@ -247,10 +254,21 @@ extension Route {
     private func putAsideIfStalled() {
         guard loop.now - progressAt > Self.stallLimit, ownership.maySend(now: loop.now), !isHolding else { return }
         if throttle.pause(now: loop.now) != nil { return }
+        isStalled = true
+        putAside(allBut: 0)
+    }
+
+    /// Lets pushes wait in Redis, those of big targets first.
+    private func putAside(allBut count: Int) {
+        guard small.count + bulk.count > count else { return }
         let text =
             trouble ?? (provider.isReady ? "the provider takes no more pushes" : "there is no access token yet")
-        for push in small.removeAll(where: { _ in true }) { putAside(push, text: text, into: &small) }
-        for push in bulk.removeAll(where: { _ in true }) { putAside(push, text: text, into: &bulk) }
+        for _ in 0..<min(bulk.count, small.count + bulk.count - count) {
+            if let push = bulk.popFirst() { putAside(push, text: text, into: &bulk) }
+        }
+        for _ in 0..<max(0, small.count - count) {
+            if let push = small.popFirst() { putAside(push, text: text, into: &small) }
+        }
     }
 
     private func putAside(_ push: Push, text: String, into queue: inout FIFO<Push>) {

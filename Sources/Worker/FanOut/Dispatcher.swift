@@ -165,9 +165,9 @@ extension Dispatcher {
             }
             if entry.earlierDeliveries >= Takeover.maximumDeliveries { return bury(entry, message) }
             guard entry.isTakenOver else { return start(message) }
-            if entry.earlierDeliveries > 1 { queue.messageRuns.beginTrial(of: entry.entryID) }
+            queue.messageRuns.count(entry)
             load(entry, messageID: entry.entryID, of: .messages) { [self] stored, state in
-                start(message, stored: stored, state: state)
+                start(message, deliveriesBefore: entry.earlierDeliveries, stored: stored, state: state)
             }
         }
     }
@@ -187,7 +187,12 @@ extension Dispatcher {
     }
 
     /// Starts a message: `stored` and `state` are what another worker left of it.
-    private func start(_ message: QueuedMessage, stored: StoredOutcomes? = nil, state: RunState = RunState()) {
+    private func start(
+        _ message: QueuedMessage,
+        deliveriesBefore: Int? = nil,
+        stored: StoredOutcomes? = nil,
+        state: RunState = RunState()
+    ) {
         let plan = Plan.make(message.message, received: message.received, settings: planSettings)
         let trace = traces.trace(id: message.id, channel: message.channel, isAsked: plan.isDebugAsked)
         let context = MessageContext(message, plan: plan, trace: trace)
@@ -202,6 +207,7 @@ extension Dispatcher {
             context,
             kind: .messages,
             entryID: message.entryID,
+            deliveriesBefore: deliveriesBefore,
             stored: stored ?? StoredOutcomes(),
             targetCount: targets.count,
             owner: queue.messageRuns
@@ -260,6 +266,7 @@ extension Dispatcher {
         }
         guard let devices = batch.part.tokens.devices else { return drop(batch, because: "its devices are damaged") }
         lookedUp[.batches]?.insert(entry.entryID)
+        if entry.isTakenOver, entry.earlierDeliveries < Takeover.maximumDeliveries { queue.partRuns.count(entry) }
         withContext(of: batch.messageID) { [self] context in
             guard lookedUp[.batches]?.remove(entry.entryID) != nil else { return }
             guard let context, context.plan.targets.indices.contains(batch.part.target) else {
@@ -272,17 +279,22 @@ extension Dispatcher {
                 if entry.earlierDeliveries >= Takeover.maximumDeliveries {
                     return bury(entry, batch, devices, context, stored)
                 }
-                if entry.earlierDeliveries > 1 { queue.partRuns.beginTrial(of: entry.entryID) }
-                start(batch, of: context, stored: stored)
+                start(batch, of: context, deliveriesBefore: entry.earlierDeliveries, stored: stored)
             }
         }
     }
 
-    private func start(_ batch: QueuedBatch, of context: MessageContext, stored: StoredOutcomes) {
+    private func start(
+        _ batch: QueuedBatch,
+        of context: MessageContext,
+        deliveriesBefore: Int? = nil,
+        stored: StoredOutcomes
+    ) {
         let run = MessageRun(
             context,
             kind: .batches,
             entryID: batch.entryID,
+            deliveriesBefore: deliveriesBefore,
             stored: stored,
             targetCount: 1,
             owner: queue.partRuns

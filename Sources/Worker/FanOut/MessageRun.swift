@@ -1,5 +1,7 @@
 /// Who is told how a run goes on; all calls on the loop.
 package protocol MessageRunOwner: AnyObject {
+    /// Its first push is sent; once.
+    func hasBegun(_ run: MessageRun)
     /// Each of its targets has finished; once.
     func finished(_ run: MessageRun)
     /// It has outcomes that Redis does not know, and goes on.
@@ -27,6 +29,14 @@ package final class MessageRun {
     package private(set) var shares: [TargetShare] = []
     /// Whether Redis has outcomes of the entry.
     package private(set) var hasStored: Bool
+    /// How often it was begun by workers that then died; nil for one that Redis has just given for the first time.
+    private let deliveriesBefore: Int?
+    /// Whether a push of it was sent.
+    package private(set) var hasBegun = false
+    /// Whether Redis counts this delivery.
+    var isBlamed = true
+    /// Whether it was found waiting for its first push.
+    var hasWaited = false
     private var fresh: [UInt64] = []
     private var unfinishedTargets: Int
     private var phase = Phase.serving
@@ -37,10 +47,12 @@ package final class MessageRun {
         _ context: MessageContext,
         kind: EntryStream.Kind,
         entryID: [UInt8],
+        deliveriesBefore: Int? = nil,
         stored: StoredOutcomes = StoredOutcomes(),
         targetCount: Int,
         owner: any MessageRunOwner
     ) {
+        self.deliveriesBefore = deliveriesBefore
         self.context = context
         self.kind = kind
         self.entryID = entryID
@@ -55,6 +67,17 @@ package final class MessageRun {
 
     /// Whether the entry is served by another worker now, or by nobody: nothing of it is sent any more.
     package var isAbandoned: Bool { phase == .abandoned }
+
+    var isServed: Bool { phase == .serving }
+    var isTakenOver: Bool { deliveriesBefore != nil }
+    var earlierDeliveries: Int { deliveriesBefore ?? 0 }
+
+    /// A push of it is sent.
+    package func begin() {
+        guard !hasBegun else { return }
+        hasBegun = true
+        owner.hasBegun(self)
+    }
 
     package func abandon() {
         phase = .abandoned

@@ -11,8 +11,6 @@ package final class RunLedger {
     static let storeInterval: Duration = .milliseconds(75)
     /// How long to wait before something is asked again that Redis could not do.
     static let retryPause: Duration = .milliseconds(500)
-    /// An entry that may have killed its workers is served beside no other such entry for so long.
-    static let trialTime: Duration = .seconds(2)
 
     private let stream: EntryStream
     private let parts: MessageParts
@@ -25,7 +23,7 @@ package final class RunLedger {
     private var ending: [[UInt8]: MessageRun] = [:]
     /// Entries that leave the queue without having been served.
     private var leaving: Set<[UInt8]> = []
-    private var trial: (entryID: [UInt8], timer: LoopTimer)?
+    private let blame: Blame
 
     /// An entry has its end here; whether its whole message has.
     package var whenEnded: (_ run: MessageRun, _ isMessageFinished: Bool) -> Void = { _, _ in }
@@ -38,7 +36,8 @@ package final class RunLedger {
         self.ownership = ownership
         self.loop = loop
         self.log = log
-        stream.mayTakeSuspect = { [unowned self] in trial == nil }
+        blame = Blame(stream: stream, loop: loop)
+        stream.whenRefreshed = { [unowned self] in forgiveWaiting() }
     }
 
     /// Entries without an end.
@@ -50,25 +49,18 @@ package final class RunLedger {
     /// Notes a run, before any of its pushes can have an outcome.
     package func add(_ run: MessageRun) {
         runs[run.entryID] = run
+        if run.isTakenOver { blame.watch(run) }
     }
 
-    /// An entry that several workers died with is served: no other such one is until it is known to do no harm.
-    package func beginTrial(of entryID: [UInt8]) {
-        endTrial()
-        let timer = loop.schedule(after: Self.trialTime) { [self] in endTrial() }
-        trial = (entryID, timer)
+    /// Entries that waited a second ago, and still wait, are not counted as given to this worker.
+    private func forgiveWaiting() {
+        let waiting = runs.values.filter { !$0.hasBegun }
+        blame.forgive(waiting.filter(\.hasWaited))
+        for run in waiting { run.hasWaited = true }
     }
 
-    private func endTrial(of entryID: [UInt8]) {
-        guard let trial, trial.entryID == entryID else { return }
-        endTrial()
-        stream.look()
-    }
-
-    private func endTrial() {
-        trial?.timer.cancel()
-        trial = nil
-    }
+    /// An entry that another worker left is going to be looked at.
+    package func count(_ entry: TakenEntry) { blame.count(entry) }
 
     /// The entry belongs to another worker now; answers whether it was served here.
     @discardableResult
@@ -80,7 +72,7 @@ package final class RunLedger {
         }
         guard let run = runs.removeValue(forKey: entryID) else { return false }
         run.abandon()
-        endTrial(of: entryID)
+        blame.acquit(entryID)
         whenDropped(run)
         return true
     }
@@ -218,9 +210,11 @@ package final class RunLedger {
 }
 
 extension RunLedger: MessageRunOwner {
+    package func hasBegun(_ run: MessageRun) { blame.begin(run) }
+
     package func finished(_ run: MessageRun) {
         runs[run.entryID] = nil
-        endTrial(of: run.entryID)
+        blame.acquit(run.entryID)
         // Without a sign of life another worker may have begun with it, and have parts of it.
         let isKnownToRedis = !run.shares.isEmpty || run.hasStored || !ownership.maySend(now: loop.now)
         if run.kind == .messages, !isKnownToRedis {
@@ -233,7 +227,7 @@ extension RunLedger: MessageRunOwner {
 
     package func hasOutcomes(_ run: MessageRun) {
         withOutcomes.append(run)
-        endTrial(of: run.entryID)
+        blame.acquit(run.entryID)
         guard storeTimer == nil else { return }
         storeTimer = loop.schedule(after: Self.storeInterval) { [self] in storeWhatIsDue() }
     }

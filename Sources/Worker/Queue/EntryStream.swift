@@ -63,6 +63,8 @@ package final class EntryStream {
     package var whenReading: () -> Void = {}
     /// Takes an entry on.
     package var whenTaken: (TakenEntry) -> Void = { _ in }
+    /// Another second has passed, and own entries were shown to be alive.
+    package var whenRefreshed: () -> Void = {}
     /// An entry belongs to another worker now, or has left the queue; answers whether it was served here.
     package var whenLost: ([UInt8]) -> Bool = { _ in false }
     /// An answer that is no entry.
@@ -110,7 +112,10 @@ package final class EntryStream {
             log.info("entries are served by other workers now", ["stream": kind.rawValue, "entries": count])
         }
         // Room may come of much that tells nobody.
-        takeover.whenRefreshed = { [unowned self] in if isReadable { read() } }
+        takeover.whenRefreshed = { [unowned self] in
+            whenRefreshed()
+            if isReadable { read() }
+        }
     }
 
     /// Why the stream cannot be read; nil while it can.
@@ -270,6 +275,14 @@ package final class EntryStream {
 
     /// Whether every finished entry has left the stream, and none may be on its way.
     package var isSettled: Bool { acknowledgements.isEmpty && !isReading }
+
+    /// Says how often these entries count as given, if they are still this worker's.
+    func setDeliveries(_ count: Int, of entryIDs: [[UInt8]]) {
+        for start in stride(from: 0, to: entryIDs.count, by: TakenEntries.batchSize) {
+            let batch = Array(entryIDs[start..<min(start + TakenEntries.batchSize, entryIDs.count)])
+            takeover.touch(batch, deliveries: count) { _ in }
+        }
+    }
 
     /// Leaves all entries to whoever looks next.
     package func giveBack(_ done: @escaping () -> Void) { takeover.giveBack(done) }

@@ -4,8 +4,10 @@ package import Transport
 ///
 /// A value type without I/O.
 package struct SignsOfLife {
-    /// A sign of life is good for so long: less than ``TakeoverPace/idleLimit``, by the time a push takes, and by the age
-    /// that entries may have which were given after the sign before it.
+    /// A sign of life is good for so long.
+    ///
+    /// Less than ``TakeoverPace/idleLimit``, by the age of entries that were given since the sign before it, and by the
+    /// time that a push takes.
     package static let patience: Duration = .seconds(3)
     /// A loop that did not turn for so long has stood still.
     package static let standstill: Duration = .seconds(2)

@@ -12,6 +12,8 @@ final class Takeover {
     static let maximumPerClaim = 100
     /// An entry that was given so often, with nothing to show for it, has killed its workers.
     static let maximumDeliveries = 3
+    /// One that was given so often, likewise, may have killed them.
+    static let suspiciousDeliveries = 2
 
     private let loop: EventLoop
     private let redis: RedisConnection

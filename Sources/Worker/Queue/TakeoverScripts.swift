@@ -53,23 +53,30 @@ enum TakeoverScripts {
 
     /// Takes over entries that nobody has touched for ARGV[3] milliseconds, ARGV[4] at most.
     ///
-    /// Of those that were given twice or more often, and so may have killed their workers, at most ARGV[5]. Answers
-    /// entry and number of deliveries before this one, for each.
+    /// Of those that were given twice or more often, and so may have killed their workers, at most ARGV[5]. The number
+    /// of deliveries stays as it is: whoever takes an entry counts it when it looks at it. Answers entry and number of
+    /// deliveries before this one, for each.
     static let claim = RedisScript(
         """
         local claimed = {}
         local suspects = tonumber(ARGV[5])
-        local idle = redis.call('XPENDING', KEYS[1], ARGV[1], 'IDLE', ARGV[3], '-', '+', 1000)
-        for _, pending in ipairs(idle) do
-          if #claimed >= tonumber(ARGV[4]) then break end
-          local isSuspect = pending[4] >= 2
-          if not isSuspect or suspects > 0 then
-            local entry = redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[3], pending[1])[1]
-            if entry then
-              claimed[#claimed + 1] = {entry, pending[4]}
-              if isSuspect then suspects = suspects - 1 end
+        local first = '-'
+        for page = 1, 20 do
+          local idle = redis.call('XPENDING', KEYS[1], ARGV[1], 'IDLE', ARGV[3], first, '+', 1000)
+          for _, pending in ipairs(idle) do
+            if #claimed >= tonumber(ARGV[4]) then break end
+            local isSuspect = pending[4] >= 2
+            if not isSuspect or suspects > 0 then
+              local entry = redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[3], pending[1], 'RETRYCOUNT',
+                pending[4])[1]
+              if entry then
+                claimed[#claimed + 1] = {entry, pending[4]}
+                if isSuspect then suspects = suspects - 1 end
+              end
             end
           end
+          if #idle < 1000 or #claimed >= tonumber(ARGV[4]) then break end
+          first = '(' .. idle[#idle][1]
         end
         return claimed
         """

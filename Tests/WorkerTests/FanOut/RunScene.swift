@@ -65,6 +65,9 @@ struct RunScene {
 final class RunWitness: MessageRunOwner {
     private(set) var finishedCount = 0
     private(set) var outcomeCount = 0
+    private(set) var beginCount = 0
+
+    func hasBegun(_ run: MessageRun) { beginCount += 1 }
 
     func finished(_ run: MessageRun) { finishedCount += 1 }
 
