@@ -10,10 +10,10 @@ package struct FileStamp: Equatable, Sendable {
     private let written: [Int]
     private let changed: [Int]
 
-    /// Nil when there is no such file, or it cannot be looked at.
+    /// Nil when there is no such file, it cannot be looked at, or is none to be read twice, as a pipe.
     package init?(of path: String) {
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return nil }
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         device = UInt64(status.st_dev)
         number = UInt64(status.st_ino)
         size = Int64(status.st_size)

@@ -35,7 +35,7 @@ package struct CredentialSource: Sendable {
     package func read(unixSeconds: Int64) -> Reading {
         let files = FilesRead()
         var reader = SettingsReader(environment: environment, flags: flags, unixSeconds: unixSeconds) { path in
-            files.stamps[path] = FileStamp(of: path)
+            files.note(path)
             return Settings.readFile(path)
         }
         let credentials = CredentialSettings.read(&reader, scope: scope)
@@ -48,8 +48,11 @@ package struct CredentialSource: Sendable {
     }
 
     /// The files that one reading has read.
-    private final class FilesRead {
-        var stamps: [String: FileStamp?] = [:]
+    final class FilesRead {
+        private(set) var stamps: [String: FileStamp?] = [:]
+
+        /// A file is read now.
+        func note(_ path: String) { stamps[path] = FileStamp(of: path) }
     }
 }
 

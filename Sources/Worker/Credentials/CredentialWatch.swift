@@ -27,7 +27,7 @@ package final class CredentialWatch {
     private let loop: EventLoop
     private let log: Log
     private let side: SideThread
-    private var reading: CredentialSource.Reading?
+    private var reading: CredentialSource.Reading
     private var saidWarnings: Set<String>
     private var timer: LoopTimer?
     private var isLooking = false
@@ -38,6 +38,7 @@ package final class CredentialWatch {
 
     init(_ settings: Settings, routes: Routes, loop: EventLoop, log: Log) throws(TransportError) {
         source = settings.credentialSource
+        reading = settings.firstReading
         extraCA = settings.extraCA
         saidWarnings = Set(settings.warnings)
         certificatesSaidAt = loop.unixMilliseconds / 1000
@@ -101,24 +102,22 @@ package final class CredentialWatch {
         isLooking = false
         guard !isClosed else { return }
         if case .read(let reading, let prepared) = look {
-            let isFirst = self.reading == nil
             self.reading = reading
-            take(reading, prepared, isAsked: isAsked, isFirst: isFirst)
+            take(reading, prepared, isAsked: isAsked)
         }
         sayEnds()
         if isAskedFor {
             isAskedFor = false
             return self.look(isAsked: true)
         }
-        guard reading?.files.isEmpty == false else { return }
+        guard !reading.files.isEmpty else { return }
         timer = loop.schedule(after: Self.interval) { [weak self] in self?.look(isAsked: false) }
     }
 
     private func take(
         _ reading: CredentialSource.Reading,
         _ prepared: Result<[PreparedCredential], PreparationFailed>,
-        isAsked: Bool,
-        isFirst: Bool
+        isAsked: Bool
     ) {
         var problems = reading.problems
         if problems.isEmpty, case .failure(let failure) = prepared { problems = [failure.text] }

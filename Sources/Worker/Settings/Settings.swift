@@ -23,6 +23,8 @@ package struct Settings: Sendable {
     package var credentials: [Credential] = []
     /// To read them again.
     package let credentialSource: CredentialSource
+    /// What was read at the start, with its files, from which changes are told.
+    package private(set) var firstReading: CredentialSource.Reading
     /// Certificates to trust besides the system's, PEM.
     package var extraCA: [UInt8]?
     /// How providers and the token endpoint are reached.
@@ -52,13 +54,17 @@ package struct Settings: Sendable {
         unixSeconds: Int64 = currentUnixMilliseconds() / 1000,
         readFile: @escaping (String) -> Result<FileContents, FileContents.Failure> = Settings.readFile
     ) throws(Problems) {
+        let files = CredentialSource.FilesRead()
         credentialSource = CredentialSource(environment: environment, flags: flags, scope: scope)
         var reader = SettingsReader(
             environment: environment,
             flags: flags,
-            unixSeconds: unixSeconds,
-            readFile: readFile
-        )
+            unixSeconds: unixSeconds
+        ) { path in
+            files.note(path)
+            return readFile(path)
+        }
+        firstReading = .init(credentials: [], warnings: [], problems: [], files: [:])
         apns = APNsSettings(&reader)
         fcm = FCMSettings(&reader)
         extraCA = scope.isDisjoint(with: Setting.ca.scope) ? nil : reader.certificates()
@@ -73,6 +79,7 @@ package struct Settings: Sendable {
         }
         guard reader.problems.isEmpty else { throw Problems(sentences: reader.problems) }
         warnings = reader.warnings
+        firstReading = .init(credentials: credentials, warnings: warnings, problems: [], files: files.stamps)
     }
 
     /// What messages are planned with.
