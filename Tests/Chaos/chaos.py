@@ -24,12 +24,15 @@ from cluster import QUEUE
 from history import History
 from support import PROGRAM
 
-# Some pushes are refused for a while, so that retries take part; for reasons that are tried again within seconds, also
+# Some pushes are refused for a while, so that retries take part: for reasons that are tried again within seconds, also
 # when the same push is refused twice.
-RULES = json.dumps([
-    {"gateway": "apns", "share": 0.002, "status": 429, "reason": "TooManyRequests"},
-    {"gateway": "fcm", "share": 0.001, "status": 503, "reason": "UNAVAILABLE", "retry_after": "2"},
-])
+def rules(share):
+    return json.dumps([
+        {"gateway": "apns", "share": share, "status": 429, "reason": "TooManyRequests"},
+        {"gateway": "fcm", "share": share / 2, "status": 503, "reason": "UNAVAILABLE", "retry_after": "2"},
+    ] if share else [])
+
+
 # What may stay in Redis when all is done: the streams, empty, and what ingest keeps of the last stretches.
 MAY_STAY = {f"{QUEUE}messages", f"{QUEUE}batches", f"{QUEUE}ingest"}
 
@@ -43,6 +46,7 @@ def arguments():
     parser.add_argument("--rate", type=float, default=20, help="chat messages a second")
     parser.add_argument("--xadd-share", type=float, default=0.3, help="of the messages, added with XADD instead of PUBLISH")
     parser.add_argument("--devices", type=int, default=20_000, help="of a big fan-out")
+    parser.add_argument("--refused", type=float, default=0.002, help="share of the pushes that are refused for a while")
     parser.add_argument("--fan-out-every", type=float, default=10, help="seconds")
     parser.add_argument("--settle", type=float, default=60, help="seconds in which all must be done after the last fault")
     parser.add_argument("--only", action="append", choices=list(schedule.WEIGHTS), help="only faults of this kind")
@@ -68,7 +72,7 @@ class Run:
         options, folder = self.options, self.folder
         self.redis = cluster.Redis(folder, self.history)
         self.started.append(self.redis)
-        self.provider = cluster.Provider(folder, oracle.Limits().answer, RULES)
+        self.provider = cluster.Provider(folder, oracle.Limits().answer, rules(options.refused))
         self.started.append(self.provider)
         self.workers = cluster.Workers(folder, self.provider, self.redis.socket, self.history)
         self.channels = load.make_channels(random.Random(options.seed), 40, 2, options.devices)
@@ -245,7 +249,8 @@ def report(run, verdict, duration):
     slowest = max((seconds for _, seconds in run.history.pulses), default=0)
     print(f"  the machine: the simulator took at most {slowest:.2f} s for a trifle")
     print(f"  workers started: {len(run.workers.children)}; most memory of one: {run.peak} MB")
-    print(f"  messages: {verdict.messages} published, {verdict.counted} of them must arrive")
+    print(f"  messages: {verdict.messages} published, {verdict.counted} of them must arrive, "
+          f"{verdict.others} of the others arrived too")
     print(f"  pushes: {verdict.pushes} due, {verdict.received} requests came")
     print(f"  repeats that are allowed: {allowed}")
     figures = {kind: verdict.figures[kind] for kind in (oracle.LOST, oracle.CALM, oracle.BEYOND)}

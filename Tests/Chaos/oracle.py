@@ -20,8 +20,8 @@ class Limits:
     late: float = 0.25
     # After Redis is back, or a connection to it was cut, a worker is back after so long.
     recovery: float = 2.5
-    # Redis with `everysec` may lose what was written in so many seconds before it died.
-    unsynced: float = 2.0
+    # Redis with `everysec` may lose what was written in some seconds before it died, and more if it stood still.
+    unsynced: float = 20.0
     # A message heard by a worker that runs on for so long is written by it at the latest then (5 s and a beat).
     memory: float = 6.5
     # How long Redis may count a subscriber whose process is dead.
@@ -63,6 +63,8 @@ class Verdict:
     examples: dict = field(default_factory=dict)
     messages: int = 0
     counted: int = 0
+    # Of the messages that do not count, those that arrived whole all the same.
+    others: int = 0
     pushes: int = 0
     received: int = 0
 
@@ -113,7 +115,7 @@ class Judge:
             return False
         if publication.is_xadd:
             return all(crash.survivors.get(publication.number, 0) > rank for crash in self.crashes
-                       if crash.begin - self.limits.unsynced - 1 <= publication.end <= crash.begin)
+                       if crash.begin - self.limits.unsynced <= publication.end <= crash.begin)
         return self.is_heard_and_kept(publication)
 
     def is_heard_and_kept(self, publication):
@@ -214,10 +216,13 @@ class Judge:
         for number, copies in messages.items():
             certain = sum(self.is_certain(copy, rank) for rank, copy in enumerate(copies))
             verdict.counted += certain
+            fewest = len(copies)
             for place, device in channels[copies[0].channel]:
                 found = pushes.get((number, place, device), [])
                 verdict.pushes += certain
+                fewest = min(fewest, len({push.apns_id or index for index, push in enumerate(found)}))
                 self.judge_push(f"{number} on {copies[0].channel} to {place} {device}", found, certain, len(copies), verdict)
+            verdict.others += max(0, fewest - certain)
         return verdict
 
     @staticmethod
