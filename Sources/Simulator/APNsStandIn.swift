@@ -74,11 +74,17 @@ final class APNsStandIn: StandInService {
         return answer
     }
 
+    /// The reasons that scripts without one mean.
+    private static let usualReasons = [
+        400: "BadDeviceToken", 403: "Forbidden", 404: "BadPath", 405: "MethodNotAllowed", 410: "Unregistered",
+        413: "PayloadTooLarge", 429: "TooManyRequests", 503: "ServiceUnavailable",
+    ]
+
     private static func answer(_ scripted: ScriptedAnswer, now: Int64) -> StandInAnswer {
         var answer = StandInAnswer(status: scripted.status)
         if scripted.status != 200 {
             let timestamp = scripted.status == 410 ? scripted.timestamp ?? now * 1000 : scripted.timestamp
-            let reason = scripted.reason ?? "InternalServerError"
+            let reason = scripted.reason ?? usualReasons[scripted.status] ?? "InternalServerError"
             answer = StandInAnswer(APNsRefusal(scripted.status, reason, timestamp: timestamp))
         }
         answer.apply(scripted, now: now)

@@ -65,9 +65,9 @@ final class StandInConnection {
         case .refuse: connection.reset(streamID, .refusedStream)
         case .reset: connection.reset(streamID, .internalError)
         case .goaway: goAway(.noError, below: streamID, debugData: answer.goAwayData)
-        case .drop: connection.drop()
-        case .abort: connection.abort()
-        case .mute: mute()
+        case .drop: cut(.drop)
+        case .abort: cut(.reset)
+        case .mute: cut(.mute)
         case .silent: break
         }
         switch answer.sequel {
@@ -105,23 +105,29 @@ final class StandInConnection {
         loop.atEndOfTurn { self.connection.close() }
     }
 
-    /// Answers that were written before this have arrived.
+    /// Forgets answers that were written so long ago that they have arrived.
     private func forgetArrived() {
-        let limit = loop.now - distance
+        let limit = loop.now - distance * 2
         underway.removeAll { $0.moment < limit }
     }
 
-    /// The connection has ended, or will bring nothing more: answers on their way do not arrive.
-    func lost() {
-        forgetArrived()
+    /// The connection has ended: what is not answered will not be.
+    func ended() {
         for name in open.values { tally?.lost(name) }
-        for answer in underway { tally?.lost(answer.name) }
         open = [:]
+    }
+
+    /// The connection is cut here and now: answers on their way do not arrive either.
+    private func loseAnswers() {
+        forgetArrived()
+        for answer in underway { tally?.lost(answer.name) }
         underway = []
+        ended()
     }
 
     /// Cuts the connection.
     func cut(_ cut: Conduct.Cut) {
+        loseAnswers()
         switch cut {
         case .drop: connection.drop()
         case .reset: connection.abort()
@@ -132,7 +138,7 @@ final class StandInConnection {
     /// Reads and writes nothing any more.
     func mute() {
         isMute = true
-        lost()
+        loseAnswers()
         connection.goSilent()
     }
 

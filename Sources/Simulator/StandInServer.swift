@@ -91,7 +91,7 @@ final class StandInServer: HTTP2ServerConnectionHandler {
 
     func connectionClosed(_ connection: HTTP2ServerConnection) {
         guard let remembered = connection.companion as? StandInConnection else { return }
-        remembered.lost()
+        remembered.ended()
         state.closed(remembered)
     }
 }

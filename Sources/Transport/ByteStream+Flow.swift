@@ -126,10 +126,21 @@ extension ByteStream {
     func flushAtEndOfTurn() {
         isFlushPlanned = false
         guard phase == .open || phase == .finishing else { return }
-        if let deferredFailure { return finish(deferredFailure) }
-        if !isOutputBlocked, let failure = send() { return finish(failure) }
+        if let failure = deferredFailure ?? (isOutputBlocked ? nil : send()) { return finishAfterInput(failure) }
         if phase == .finishing, output.isEmpty { endOutput() }
         reportDrained()
+    }
+
+    /// Ends the stream when it has told what the peer sent before it stopped listening.
+    private func finishAfterInput(_ failure: TransportError) {
+        // At most what the system holds for a connection that is over.
+        for _ in 0..<256 where phase == .open && !isReadingPaused {
+            guard let number = descriptor?.number else { return }
+            let transfer = tls.map { loop.readBuffer.fill(from: $0) } ?? loop.readBuffer.fill(from: number)
+            guard transfer.count > 0 else { break }
+            loop.readBuffer.withBytes(transfer.count) { handler.byteStream(self, received: $0) }
+        }
+        finish(failure)
     }
 
     private func becameWritable() {

@@ -3,7 +3,7 @@ import Transport
 
 /// Measures the worker against programs that do the least that is possible, all in one run; prints ratios.
 ///
-///     bench PUSHBRIDGE SUBSCRIBER [SCALE [costs|latency|replicas]]
+///     bench PUSHBRIDGE SUBSCRIBER [SCALE [costs|latency|replicas|faults|windows]]
 ///
 /// `scripts/bench` builds what it needs and starts it. A scale under 1 is for trying the benchmark itself.
 @main
@@ -13,7 +13,9 @@ enum Main {
         guard (3...5).contains(arguments.count), let scale = Double(arguments.count > 3 ? arguments[3] : "1"),
             scale > 0, let parts = arguments.count > 4 ? Part(rawValue: arguments[4]).map({ [$0] }) : Part.allCases
         else {
-            StandardStream.error.write("use: bench PUSHBRIDGE SUBSCRIBER [SCALE [costs|latency|replicas]]\n")
+            StandardStream.error.write(
+                "use: bench PUSHBRIDGE SUBSCRIBER [SCALE [costs|latency|replicas|faults|windows]]\n"
+            )
             exit(2)
         }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -29,7 +31,7 @@ enum Main {
 
     /// What can be measured alone.
     private enum Part: String, CaseIterable {
-        case costs, latency, replicas
+        case costs, latency, replicas, faults, windows
     }
 
     private static func run(_ part: Part, _ programs: Servers.Programs, _ sizes: Scenarios.Sizes) async throws {
@@ -38,6 +40,8 @@ enum Main {
         case .latency:
             let recording = try await Servers(programs, simulatorOptions: ["--lean", "--record"])
             print(try await Scenarios(servers: recording, sizes: sizes).latency())
+        case .faults: print(try await FaultScenario(programs: programs, sizes: sizes).run())
+        case .windows: print(try await WindowScenario(programs: programs, sizes: sizes).run())
         case .replicas: for table in try await replicas(programs, sizes) { print(table) }
         }
     }

@@ -18,6 +18,16 @@ enum BenchMessage {
         "expiration":"2035-01-01T00:00:00Z","targets":[{"topic":"\(topic)","environment":"\(environment)"}]}]}}
         """
 
+    /// A message whose push has a body of that many bytes.
+    static func push(bodyOf count: Int) -> String {
+        let empty = "{\"aps\":{\"alert\":\"\"}}"
+        let text = String(repeating: "x", count: max(0, count - empty.utf8.count))
+        return """
+            {"pn_apns":{"aps":{"alert":"\(text)"},"pn_push":[{"version":"v2",\
+            "targets":[{"topic":"\(topic)","environment":"\(environment)"}]}]}}
+            """
+    }
+
     /// A message of the same application that concerns no phone.
     static let plain = """
         {"id":"0123456789abcdef","type":"message","sender":{"id":"user-17","name":"Someone"},"text":"\

@@ -18,6 +18,7 @@ struct Scenarios {
         let plainMessageCount: Int
         let latencySeconds: Int
         let replicaDeviceCount: Int
+        let faultSeconds: Int
 
         init(scale: Double) {
             rounds = scale < 1 ? 1 : 3
@@ -25,6 +26,7 @@ struct Scenarios {
             singleMessageCount = max(200, Int(20_000 * scale))
             plainMessageCount = max(2000, Int(200_000 * scale))
             latencySeconds = max(1, Int(10 * scale))
+            faultSeconds = max(3, Int(60 * scale))
             replicaDeviceCount = max(20_000, Int(1_000_000 * scale))
         }
     }

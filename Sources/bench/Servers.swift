@@ -127,6 +127,47 @@ final class Servers {
         }
     }
 
+    /// What the workers have counted at their end.
+    func stopWorkersForOutcomes() throws -> Outcomes {
+        _ = try stopWorkers()
+        var outcomes = Outcomes()
+        for word in workers.flatMap({ $0.output.split(whereSeparator: \.isWhitespace) }) {
+            let pair = word.split(separator: "=")
+            guard pair.count == 2, let count = Int(pair[1]) else { continue }
+            switch pair[0] {
+            case "sent": outcomes.sent += count
+            case "removed": outcomes.removed += count
+            case "errored": outcomes.errored += count
+            case "expired": outcomes.expired += count
+            default: break
+            }
+        }
+        return outcomes
+    }
+
+    /// What the simulator has counted of pushes by their names.
+    func tally() async throws -> PushCounts {
+        let counts = try JSONDocument(try await control("/tally")).root
+        func count(_ name: StaticString) throws -> Int {
+            guard let value = counts[name]?.integer else { throw BenchError("the simulator's tally lacks \(name)") }
+            return Int(value)
+        }
+        return PushCounts(
+            requests: try count("requests"),
+            pushes: try count("pushes"),
+            accepted: try count("accepted"),
+            gone: try count("gone"),
+            unanswered: try count("unanswered"),
+            repeatedAfterCut: try count("repeated_after_cut"),
+            repeatedWithoutReason: try count("repeated_without_reason")
+        )
+    }
+
+    /// The connections to all stand-ins so far.
+    func openedConnectionCount() async throws -> Int {
+        try await statistic("opened")
+    }
+
     /// Waits until every message has its outcome.
     func untilInboxIsEmpty() async throws {
         let clock = ContinuousClock()
@@ -154,11 +195,14 @@ final class Servers {
         return Int(value)
     }
 
-    private func control(_ path: String) async throws -> [UInt8] {
+    /// Calls the simulator's control interface, with a body to change how it behaves.
+    @discardableResult
+    func control(_ path: String, body: String? = nil) async throws -> [UInt8] {
         guard let url = settings["SIMULATOR_CONTROL_URL"] else {
             throw BenchError("the simulator names no control URL")
         }
-        var request = HTTPSClient.Request("GET", url + path)
+        var request = HTTPSClient.Request(body == nil ? "GET" : "POST", url + path)
+        request.body = body.map { Array($0.utf8) }
         request.maximumBytes = 64 << 20
         let response = try await HTTPSClient.perform(request)
         guard response.status == 200 else { throw BenchError("the simulator answers \(path) with \(response.status)") }

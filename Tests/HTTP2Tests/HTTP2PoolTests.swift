@@ -241,7 +241,6 @@ struct HTTP2PoolTests {
                 try scene.value.startServer(PoolScene.serverOptions(streams: 30))
                 var options = HTTP2Options()
                 options.maximumConnections = 2
-                options.silenceLimit = .seconds(60)
                 scene.value.startPool(options)
                 scene.value.push([0])
             }
@@ -276,7 +275,6 @@ struct HTTP2PoolTests {
                 try scene.value.startServer(PoolScene.serverOptions(streams: 8))
                 var options = HTTP2Options()
                 options.unprovenStreamLimit = 1
-                options.silenceLimit = .seconds(60)
                 options.maximumConnections = 1
                 scene.value.startPool(options)
                 scene.value.respond = { _, _ in }

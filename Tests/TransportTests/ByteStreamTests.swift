@@ -225,6 +225,31 @@ struct ByteStreamTests {
         }
     }
 
+    @Test(
+        "What the peer sent before it was gone is heard, although writing to it fails first",
+        arguments: StreamKind.allCases
+    )
+    func inputBeforeFailure(kind: StreamKind) async throws {
+        try await withLoop { loop in
+            let pair = try await loop.pair(kind) { _, _ in }
+            try await loop.wait(for: "the connection") {
+                pair.value.server.isConnected && pair.value.client.isConnected
+            }
+            try await loop.run {
+                // So much is sent at once, so that all of this happens before the client can read.
+                pair.value.server.stream?.write([UInt8](repeating: 4, count: 140_000))
+                pair.value.server.stream?.abort()
+                pair.value.client.stream?.write([1])
+            }
+            try await loop.wait(for: "the end") { pair.value.client.isClosed }
+            try await loop.run {
+                // The rest was still ours when the connection ended.
+                #expect(pair.value.client.receivedCount > 100_000)
+                #expect(pair.value.client.callsAfterClosed == 0)
+            }
+        }
+    }
+
     @Test("A connection that the peer resets ends with an error")
     func reset() async throws {
         try await withLoop { loop in
