@@ -11,6 +11,7 @@ enum CommandTable {
             DevicesRemovedCommand.self,
             DevicesRestoreCommand.self,
             PublishCommand.self,
+            SendCommand.self,
             TailCommand.self,
             QueueCommand.self,
             QueueDeadCommand.self,

@@ -24,14 +24,16 @@ final class AnswerScene: Sendable {
     private let listening: Task<Void, Never>
     private let lines: Recorder<String>
 
-    init(_ environment: [String: String] = [:]) async throws {
+    /// `script` is in force from the beginning.
+    init(_ environment: [String: String] = [:], script: String = "[]") async throws {
         server = try await RedisServer()
         redis = try await server.client()
         let simulatorLoop = try EventLoop.onNewThread(named: "simulator")
         let workerLoop = try EventLoop.onNewThread(named: "worker")
         let credentials = try SimulatorCredentials()
         let simulator = try await simulatorLoop.run {
-            let options = SimulatorOptions()
+            var options = SimulatorOptions()
+            options.script = try Script(Array(script.utf8))
             return LoopConfined(
                 try Simulator(options: options, credentials: credentials, on: simulatorLoop),
                 on: simulatorLoop
@@ -65,13 +67,23 @@ final class AnswerScene: Sendable {
         _ simulator: LoopConfined<Simulator>,
         _ loop: EventLoop
     ) async throws -> Settings {
-        let url = server.url()
-        return try await loop.run {
+        var all = try await Self.environment(of: simulator, on: loop)
+        all["PUSHBRIDGE_REDIS_URL"] = server.url()
+        all["PUSHBRIDGE_HTTP_ADDRESS"] = "off"
+        all.merge(environment) { _, new in new }
+        return try Settings(environment: all)
+    }
+
+    /// The settings that lead to a simulator.
+    static func environment(
+        of simulator: LoopConfined<Simulator>,
+        on loop: EventLoop
+    ) async throws -> [String: String] {
+        try await loop.run {
             let simulator = simulator.value
             let credentials = simulator.credentials
             let account = try credentials.serviceAccountJSON(tokenURL: simulator.tokenURL)
-            var all = [
-                "PUSHBRIDGE_REDIS_URL": url, "PUSHBRIDGE_HTTP_ADDRESS": "off",
+            return [
                 "PUSHBRIDGE_APNS_KEY": String(decoding: try credentials.apnsKey.privatePEM(), as: UTF8.self),
                 "PUSHBRIDGE_APNS_KEY_ID": credentials.apnsKeyID, "PUSHBRIDGE_APNS_TEAM_ID": credentials.apnsTeamID,
                 "PUSHBRIDGE_APNS_PRODUCTION_URL": simulator.apnsProductionURL,
@@ -80,8 +92,6 @@ final class AnswerScene: Sendable {
                 "PUSHBRIDGE_FCM_URL": simulator.fcmURL,
                 "PUSHBRIDGE_CA": String(decoding: credentials.authority.certificatePEM, as: UTF8.self),
             ]
-            all.merge(environment) { _, new in new }
-            return try Settings(environment: all)
         }
     }
 
@@ -117,13 +127,18 @@ final class AnswerScene: Sendable {
     func suffix(_ gateway: Gateway) -> String { gateway == .fcm ? "fcm" : "apns:production:\(Self.topic)" }
 
     /// Puts a message with traces into the queue, and answers its id.
-    func publish(_ gateway: Gateway, on channel: String, isTraced: Bool = true) async throws -> String {
+    func publish(
+        _ gateway: Gateway,
+        on channel: String,
+        isTraced: Bool = true,
+        ttl: Int = 3600
+    ) async throws -> String {
         let apns = """
             {"aps":{"alert":"x"},"pn_push":[{"version":"v2","targets":[{"topic":"\(Self.topic)",\
             "environment":"production"}]}]}
             """
         let content = gateway == .fcm ? #""pn_fcm":{"notification":{"title":"x"}}"# : #""pn_apns":\#(apns)"#
-        let message = #"{"pn_debug":\#(isTraced),\#(content)}"#
+        let message = #"{"pn_debug":\#(isTraced),"pn_ttl":\#(ttl),\#(content)}"#
         let id = try await redis.call("XADD", "push:{queue}:messages", "*", "channel", channel, "message", message)
         return try #require(id.text)
     }

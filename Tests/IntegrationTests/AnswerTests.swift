@@ -5,7 +5,7 @@ import Transport
 import Worker
 
 /// Each answer of reference pages, from the simulator to outcome, registration, credential, connection, waits, traces.
-@Suite("Each answer of a provider, from end to end", .timeLimit(.minutes(2)))
+@Suite("Each answer of a provider, from end to end", .serialized, .timeLimit(.minutes(5)))
 struct AnswerTests {
     private static let apns: [AnswerRow] =
         [

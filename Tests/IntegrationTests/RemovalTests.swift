@@ -6,7 +6,7 @@ import Transport
 import Worker
 
 /// Removed registrations: what stops them, and how they come back.
-@Suite("Removing devices, and bringing them back", .timeLimit(.minutes(2)))
+@Suite("Removing devices, and bringing them back", .serialized, .timeLimit(.minutes(5)))
 struct RemovalTests {
     private static func token(_ number: Int, _ prefix: String) -> String {
         let digits = String(number, radix: 16)

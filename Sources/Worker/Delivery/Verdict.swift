@@ -17,6 +17,16 @@ package enum Verdict: Equatable, Sendable {
     /// Worth another attempt, after a time if the provider asks for one.
     case retry(reason: String, after: Duration?, scope: RetryScope)
 
+    /// The provider's word; nil when it accepted the push.
+    package var reason: String? {
+        switch self {
+        case .sent: nil
+        case .removeDevice(let reason, _), .doubtful(let reason), .failed(let reason, _), .reconnect(let reason, _),
+            .credential(let reason, _), .retry(let reason, _, _):
+            reason
+        }
+    }
+
     /// Whose fault a failure is.
     package enum Fault: Equatable, Sendable {
         /// This push, or its device: others go on.
