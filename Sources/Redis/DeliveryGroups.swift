@@ -10,6 +10,8 @@ struct DeliveryGroups {
     private let patterns: [[UInt8]]
     private let channels: [[UInt8]]
     private let isAlone: Bool
+    /// The length of the channels' names, if it is the same for all: most names are told apart by it.
+    private let channelLength: Int?
     private var channel: [UInt8] = []
     /// Which names have had their delivery: the patterns, and last the channel's own subscription.
     private var seen: [Bool]
@@ -18,13 +20,19 @@ struct DeliveryGroups {
         self.patterns = patterns
         self.channels = channels
         isAlone = patterns.count <= 1
+        let lengths = Set(channels.map(\.count))
+        channelLength = lengths.count == 1 ? lengths.first : nil
         seen = Array(repeating: false, count: patterns.count + 1)
     }
 
     /// Whether this delivery is the first one of its publish.
     mutating func isFirst(channel: RawSpan, pattern: RawSpan?) -> Bool {
         // One pattern alone: what it matches comes twice only if the channel has a subscription of its own.
-        if isAlone { return pattern == nil || !channels.contains { channel.equals($0) } }
+        if isAlone {
+            if pattern == nil || channels.isEmpty { return true }
+            if let channelLength, channelLength != channel.byteCount { return true }
+            return !channels.contains { channel.equals($0) }
+        }
         var name = patterns.count
         if let pattern {
             for index in patterns.indices where pattern.equals(patterns[index]) { name = index }

@@ -119,6 +119,29 @@ package final class RedisConnection: RedisLinkOwner {
         }
     }
 
+    /// The same for scripts that run often: `fill` appends the number of keys, the keys and the arguments.
+    ///
+    /// It is called again when the server has forgotten the script. `capacity` is about what it appends, in bytes.
+    package func evaluate(
+        _ script: RedisScript,
+        capacity: Int,
+        fill: @escaping (inout RedisCommand) -> Void,
+        _ reply: @escaping Reply
+    ) {
+        guard canSend(reply) else { return }
+        let isKnown = sentScripts.contains(script.digest)
+        if !isKnown { sentScripts.insert(script.digest) }
+        var command = script.start(isShort: isKnown, capacity: capacity)
+        fill(&command)
+        guard isKnown else { return write(command, nil, reply) }
+        write(command, nil) { [self] result in
+            guard case .failure(.server(code: "NOSCRIPT", _)) = result else { return reply(result) }
+            var command = script.start(isShort: false, capacity: capacity)
+            fill(&command)
+            send(command, reply)
+        }
+    }
+
     private func canSend(_ reply: @escaping Reply) -> Bool {
         link.loop.preconditionOnLoop()
         if link.isEstablished, link.pendingOutputBytes < Self.maximumPendingBytes { return true }

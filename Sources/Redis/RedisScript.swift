@@ -19,6 +19,16 @@ package struct RedisScript: Sendable {
         fill(RedisCommand("EVALSHA", capacity: 256), digest, keys, arguments)
     }
 
+    /// The command up to the number of keys, which is the next to append: by name, or with the whole text.
+    func start(isShort: Bool, capacity: Int) -> RedisCommand {
+        var command = RedisCommand(
+            isShort ? "EVALSHA" : "EVAL",
+            capacity: capacity + (isShort ? 64 : source.utf8.count)
+        )
+        command.append(isShort ? digest : source)
+        return command
+    }
+
     private func fill(
         _ start: RedisCommand,
         _ script: String,

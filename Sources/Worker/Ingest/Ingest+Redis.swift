@@ -99,16 +99,22 @@ extension Ingest {
     }
 
     private func send(_ write: IngestWrite) {
-        let age = (loop.now - write.message.heardAt).wholeMilliseconds
-        let id = write.stretch.map { Array($0.messageID(write.number).utf8) } ?? []
-        let arguments = [
-            write.stretch.map(fieldBytes) ?? [], Array("\(write.previous)".utf8), Array("\(write.number)".utf8),
-            write.message.channel, write.message.message, Array("\(now() - age)".utf8), id,
-        ]
         if write.stretch == nil { wroteNameless(write) }
+        let received = now() - (loop.now - write.message.heardAt).wholeMilliseconds
+        let field = write.stretch.map(fieldBytes) ?? []
         let ticket = write.ticket
-        redis.evaluate(IngestScripts.write, keys: [keys.ingest, keys.messages], arguments: arguments) { [weak self] in
-            self?.answered(ticket, $0)
+        redis.evaluate(IngestScripts.write, capacity: write.message.bytes + 256) { [keys = writeKeys] command in
+            command.append(keys.count)
+            for key in keys { command.append(key) }
+            command.append(field)
+            command.append(write.previous)
+            command.append(write.number)
+            command.append(write.message.channel)
+            command.append(write.message.message)
+            command.append(received)
+            command.append(write.stretch?.messageID(write.number) ?? "")
+        } _: { [weak self] result in
+            self?.answered(ticket, result)
         }
     }
 

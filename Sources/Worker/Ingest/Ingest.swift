@@ -36,6 +36,8 @@ package final class Ingest {
     var state = IngestState()
     var subscription: RedisSubscription?
     let redisSettings: RedisSettings
+    /// The keys of the script `write`, made once.
+    let writeKeys: [[UInt8]]
     var timer: LoopTimer?
     var probe: MarkProbe?
     var hasLeft = false
@@ -73,6 +75,7 @@ package final class Ingest {
         group = IngestGroup(patterns: settings.channels)
         marks = keys.marks
         redisSettings = settings.redis
+        writeKeys = [keys.ingest, keys.messages]
         subscription = RedisSubscription(
             settings.redis,
             name: "\(name)-subscription",
@@ -159,7 +162,8 @@ extension Ingest: RedisSubscriptionHandler {
         channel: RawSpan,
         pattern: RawSpan?
     ) {
-        if channel.equals(marks) { return heardMark(payload) }
+        // Only the control channel has a subscription of its own.
+        if pattern == nil { return heardMark(payload) }
         state.heard()
         guard !debugChannel.includes(channel) else { return }
         guard payload.byteCount <= Self.maximumMessageBytes else { return oversized(payload, channel) }
