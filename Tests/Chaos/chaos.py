@@ -50,6 +50,7 @@ def arguments():
     parser.add_argument("--fan-out-every", type=float, default=10, help="seconds")
     parser.add_argument("--settle", type=float, default=60, help="seconds in which all must be done after the last fault")
     parser.add_argument("--only", action="append", choices=list(schedule.WEIGHTS), help="only faults of this kind")
+    parser.add_argument("--sabotage", choices=["repeat", "lose"], help="spoil the run, to see that the judge notices")
     parser.add_argument("--keep", action="store_true", help="keep the logs also when all went well")
     return parser.parse_args()
 
@@ -154,6 +155,17 @@ class Run:
                 connection.client_kill_filter(_id=entry["id"])
             self.history.cuts.append(time.time())
 
+    # What the judge must notice.
+
+    def spoil(self):
+        """Repeats: a worker with other patterns gives messages other names. Loses: a device is not registered."""
+        if self.options.sabotage == "repeat":
+            self.workers.start(PUSHBRIDGE_CHANNELS="chat.*,big.*").until("ready", 20)
+        elif self.options.sabotage == "lose":
+            place, device = sorted(self.channels["chat.0"])[0]
+            with cluster.client(self.redis.socket) as connection:
+                connection.srem(load.key("chat.0", place), device)
+
     # The whole.
 
     def prepare(self):
@@ -162,6 +174,7 @@ class Run:
         self.redis.compact()
         for child in [self.workers.start() for _ in range(self.options.replicas)]:
             child.until("ready", 20)
+        self.spoil()
 
     def go(self):
         seconds = self.options.seconds or 2 * self.options.faults

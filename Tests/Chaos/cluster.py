@@ -179,14 +179,15 @@ class Workers:
         self.faults = []
         self.lock = threading.Lock()
 
-    def start(self):
+    def start(self, **more):
+        """Starts one; `more` are settings of its own."""
         with self.lock:
             number = len(self.children)
             host = spelling(number)
             urls = {name: value.replace("//localhost", f"//{host}") for name, value in self.provider.environment.items()
                     if name.startswith("PUSHBRIDGE_") and name.endswith("_URL")}
             environment = self.provider.environment | urls | {
-                "PUSHBRIDGE_REDIS_URL": f"unix://{self.socket}", "PUSHBRIDGE_HTTP_ADDRESS": "off"} | self.options
+                "PUSHBRIDGE_REDIS_URL": f"unix://{self.socket}", "PUSHBRIDGE_HTTP_ADDRESS": "off"} | self.options | more
             self.history.lives[host] = Life(host, time.time())
             child = Child(self.folder, f"worker-{number}-{host}", [PROGRAM, "worker"], environment)
             self.children[host] = child
