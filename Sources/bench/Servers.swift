@@ -219,6 +219,13 @@ final class Servers {
         }
     }
 
+    /// The devices of the fan-out that are registered.
+    func fanOutDeviceCount() async throws -> Int {
+        let key = BenchMessage.registrationKey(channel: BenchMessage.fanOutChannel)
+        guard case .integer(let count) = try await client.call("SCARD", key) else { return 0 }
+        return Int(count)
+    }
+
     /// Devices with a channel each.
     func register(singleDevices count: Int) async throws {
         try await sendPipelined(count) { number in
