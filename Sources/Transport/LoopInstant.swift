@@ -1,6 +1,8 @@
 import Glibc
 
 /// A moment of the monotonic clock, in nanoseconds since the machine started.
+///
+/// It goes on while the machine sleeps: what was owned before may belong to others afterwards.
 package struct LoopInstant: Comparable, Hashable, Sendable {
     package let nanoseconds: Int64
 
@@ -11,7 +13,7 @@ package struct LoopInstant: Comparable, Hashable, Sendable {
     /// The clock as it stands now, past the loop's cached time.
     package static var current: LoopInstant {
         var time = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
         return LoopInstant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
 

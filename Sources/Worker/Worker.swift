@@ -106,9 +106,9 @@ package final class Worker {
             queue.commandsReady()
             ingest.commandsReady()
         }
-        redis.whenServerKnown = { [unowned self] runID in
-            queue.connected(to: runID)
-            fanOut.connected(to: runID)
+        redis.whenServerKnown = { [unowned self] server in
+            queue.connected(to: server)
+            fanOut.connected(to: server.runID)
         }
         redis.whenCommandsLost = { [unowned self] in
             queue.commandsLost()

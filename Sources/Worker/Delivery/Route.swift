@@ -114,9 +114,14 @@ package final class Route {
     package func enqueue(_ pushes: [Push], isBulk: Bool) {
         if small.isEmpty, bulk.isEmpty { progressAt = loop.now }
         for push in pushes {
-            if isBulk { bulk.append(push) } else { small.append(push) }
+            if isStalled, small.count + bulk.count >= Self.maximumProbes {
+                if isBulk { putAside(push, into: &bulk) } else { putAside(push, into: &small) }
+            } else if isBulk {
+                bulk.append(push)
+            } else {
+                small.append(push)
+            }
         }
-        if isStalled { putAside(allBut: Self.maximumProbes) }
         planPump()
     }
 
@@ -255,27 +260,16 @@ extension Route {
         guard loop.now - progressAt > Self.stallLimit, ownership.maySend(now: loop.now), !isHolding else { return }
         if throttle.pause(now: loop.now) != nil { return }
         isStalled = true
-        putAside(allBut: 0)
+        for push in small.removeAll(where: { _ in true }) { putAside(push, into: &small) }
+        for push in bulk.removeAll(where: { _ in true }) { putAside(push, into: &bulk) }
     }
 
-    /// Lets pushes wait in Redis, those of big targets first.
-    private func putAside(allBut count: Int) {
-        guard small.count + bulk.count > count else { return }
-        let text =
-            trouble ?? (provider.isReady ? "the provider takes no more pushes" : "there is no access token yet")
-        for _ in 0..<min(bulk.count, small.count + bulk.count - count) {
-            if let push = bulk.popFirst() { putAside(push, text: text, into: &bulk) }
-        }
-        for _ in 0..<max(0, small.count - count) {
-            if let push = small.popFirst() { putAside(push, text: text, into: &small) }
-        }
-    }
-
-    private func putAside(_ push: Push, text: String, into queue: inout FIFO<Push>) {
+    private func putAside(_ push: Push, into queue: inout FIFO<Push>) {
         var waiting = push
         waiting.tries.countResend()
         guard !push.run.message.isAbandoned else { return }
         guard let delay = settlement.patience(of: waiting) else { return queue.append(push) }
+        let text = trouble ?? (provider.isReady ? "the provider takes no more pushes" : "there is no access token yet")
         let setback = Setback(reason: provider.isReady ? "NoConnection" : "NoAccessToken", text: text)
         settlement.traceRetry(waiting, attempt: push.tries.attempt, setback, after: delay)
         delayed.add(waiting, after: delay)

@@ -131,6 +131,9 @@ package final class EntryStream {
         takeover.redisReady()
     }
 
+    /// Redis was started a short time ago.
+    package func redisWasAway() { takeover.redisWasAway() }
+
     /// Looks at once for entries that nobody serves.
     package func look() { takeover.look() }
 

@@ -193,7 +193,7 @@ package final class MessageParts {
             key(of: kind), keys.messages, keys.run(of: messageID), keys.outcomes(of: entryID, in: kind), keys.dead,
             keys.walks(of: messageID),
         ]
-        var arguments = [Self.group, entryID, messageID, Self.lifetime, Array("\(letter.count)".utf8)] + letter
+        var arguments = [Self.group, [], entryID, messageID, Self.lifetime, Array("\(letter.count)".utf8)] + letter
         for share in shares {
             let tally = share.tally
             // A part's devices were counted by the walk.
@@ -205,21 +205,25 @@ package final class MessageParts {
             guard let left = value[0]?.integer else { return nil }
             return (left <= 0, (value[1]?.elements ?? []).compactMap(Self.endedTarget))
         }
-        write(PartScripts.finish, keys, arguments, read, done)
+        // Once more, only by the owner: another worker may have begun anew, and retries of this one are gone with it.
+        var again = arguments
+        again[1] = consumer
+        write(PartScripts.finish, keys, arguments, again: again, read, done)
     }
 
-    /// Runs a script that may run twice without harm, and again when Redis has lost it.
+    /// Runs a script that may run twice without harm, and again when Redis has lost it, with its arguments for that.
     private func write<Value>(
         _ script: RedisScript,
         _ keys: [[UInt8]],
         _ arguments: [[UInt8]],
+        again: [[UInt8]]? = nil,
         _ read: @escaping (RESPValue) -> Value?,
         _ done: @escaping (Answer<Value>) -> Void
     ) {
         redis.evaluate(script, keys: keys, arguments: arguments) { [redis, recent] result in
             let answer = Self.answer(result, read)
             if case .done = answer {
-                recent?.note { redis.evaluate(script, keys: keys, arguments: arguments) { _ in } }
+                recent?.note { redis.evaluate(script, keys: keys, arguments: again ?? arguments) { _ in } }
             }
             done(answer)
         }

@@ -105,8 +105,11 @@ package final class MessageQueue {
         recent.connectionLost()
     }
 
-    /// The command connection leads to a server with this run id: told first, whenever it is ready.
-    package func connected(to runID: String) { recent.connected(to: runID) }
+    /// The command connection leads to this server: told first, whenever it is ready.
+    package func connected(to server: RedisServerIdentity) {
+        if server.uptime < TakeoverPace.returnTime { for stream in [messages, batches] { stream.redisWasAway() } }
+        recent.connected(to: server.runID)
+    }
 
     /// Takes no more entries but those that Redis has given already.
     package func stop() {

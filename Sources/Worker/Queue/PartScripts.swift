@@ -124,61 +124,63 @@ enum PartScripts {
     /// An entry is finished: its outcomes are added to the message's, and the last one takes the message away.
     ///
     /// KEYS: the entry's stream, messages, run, outcomes, dead, what the message's walks begin with. ARGV: group,
-    /// entry, message, milliseconds that what is left is kept, the number of words of a dead letter, those words, then
-    /// for each target with parts its number, expected, excluded (nothing: as noted before), sent, removed, errored,
-    /// expired, devices if the entry was a retry, 1 if the message's walk has ended. Answers the unfinished parts, then
-    /// for each target that has ended its number, expected, excluded, and outcomes; `gone` if the entry was finished
-    /// before; `moved` if Redis knows of no end of the walk. A message may end in the middle of a walk: when it is put
-    /// aside.
+    /// consumer (or nothing: whoever owns the entry), entry, message, milliseconds that what is left is kept, the
+    /// number of words of a dead letter, those words, then for each target with parts its number, expected, excluded
+    /// (nothing: as noted before), sent, removed, errored, expired, devices if the entry was a retry, 1 if the walk of
+    /// the message has ended. Answers the unfinished parts, then for each target that has ended its number, expected,
+    /// excluded, and outcomes; `gone` if the entry was finished before; `moved` if Redis knows of no end of the walk;
+    /// `lost` if the consumer does not own it. A message may end in the middle of a walk: when it is put aside.
     static let finish = RedisScript(
-        """
-        local letter = tonumber(ARGV[5])
-        for i = 6 + letter, #ARGV, 9 do
-          if ARGV[i + 8] == '1' and redis.call('HGET', KEYS[3], 't' .. ARGV[i] .. ':walk') ~= 'done' and
-            redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)[1] then return 'moved' end
-        end
-        if redis.call('XACK', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 'gone' end
-        redis.call('DEL', KEYS[4])
-        if letter > 0 then redis.call('XADD', KEYS[5], '*', unpack(ARGV, 6, 5 + letter)) end
-        if KEYS[1] ~= KEYS[2] then redis.call('XDEL', KEYS[1], ARGV[2]) end
-        local ended = {}
-        local names = {'sent', 'removed', 'errored', 'expired'}
-        for i = 6 + letter, #ARGV, 9 do
-          local target = 't' .. ARGV[i] .. ':'
-          if redis.call('HEXISTS', KEYS[3], target .. 'parts') == 1 then
-            if ARGV[i + 1] ~= '' then
-              redis.call('HSET', KEYS[3], target .. 'expected', ARGV[i + 1], target .. 'excluded', ARGV[i + 2])
+        common + """
+            if ARGV[2] ~= '' and not owns(KEYS[1], ARGV[1], ARGV[2], ARGV[3]) then return 'lost' end
+            local letter = tonumber(ARGV[6])
+            for i = 7 + letter, #ARGV, 9 do
+              if ARGV[i + 8] == '1' and redis.call('HGET', KEYS[3], 't' .. ARGV[i] .. ':walk') ~= 'done' and
+                redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)[1] then return 'moved' end
             end
-            for j, name in ipairs(names) do
-              local count = tonumber(ARGV[i + 2 + j])
-              if count > 0 then redis.call('HINCRBY', KEYS[3], target .. name, count) end
+            if redis.call('XACK', KEYS[1], ARGV[1], ARGV[3]) == 0 then return 'gone' end
+            redis.call('DEL', KEYS[4])
+            if letter > 0 then redis.call('XADD', KEYS[5], '*', unpack(ARGV, 7, 6 + letter)) end
+            if KEYS[1] ~= KEYS[2] then redis.call('XDEL', KEYS[1], ARGV[3]) end
+            local ended = {}
+            local names = {'sent', 'removed', 'errored', 'expired'}
+            for i = 7 + letter, #ARGV, 9 do
+              local target = 't' .. ARGV[i] .. ':'
+              if redis.call('HEXISTS', KEYS[3], target .. 'parts') == 1 then
+                if ARGV[i + 1] ~= '' then
+                  redis.call('HSET', KEYS[3], target .. 'expected', ARGV[i + 1], target .. 'excluded', ARGV[i + 2])
+                end
+                for j, name in ipairs(names) do
+                  local count = tonumber(ARGV[i + 2 + j])
+                  if count > 0 then redis.call('HINCRBY', KEYS[3], target .. name, count) end
+                end
+                if ARGV[i + 7] ~= '0' then
+                  redis.call('HINCRBY', KEYS[3], target .. 'retries', -1)
+                  redis.call('HINCRBY', KEYS[3], target .. 'waiting', '-' .. ARGV[i + 7])
+                end
+                if redis.call('HINCRBY', KEYS[3], target .. 'parts', -1) == 0 then
+                  local counts = redis.call('HMGET', KEYS[3], target .. 'expected', target .. 'excluded',
+                    target .. 'sent', target .. 'removed', target .. 'errored', target .. 'expired')
+                  ended[#ended + 1] = {ARGV[i], unpack(counts)}
+                end
+              end
             end
-            if ARGV[i + 7] ~= '0' then
-              redis.call('HINCRBY', KEYS[3], target .. 'retries', -1)
-              redis.call('HINCRBY', KEYS[3], target .. 'waiting', '-' .. ARGV[i + 7])
+            local left = 0
+            if redis.call('EXISTS', KEYS[3]) == 1 then
+              left = redis.call('HINCRBY', KEYS[3], 'parts', -1)
+              redis.call('PEXPIRE', KEYS[3], ARGV[5])
+              if KEYS[1] == KEYS[2] then
+                for _, field in ipairs(redis.call('HKEYS', KEYS[3])) do
+                  local number = string.match(field, '^t(%d+):walk$')
+                  if number then redis.call('UNLINK', KEYS[6] .. number) end
+                end
+              end
             end
-            if redis.call('HINCRBY', KEYS[3], target .. 'parts', -1) == 0 then
-              ended[#ended + 1] = {ARGV[i], unpack(redis.call('HMGET', KEYS[3], target .. 'expected',
-                target .. 'excluded', target .. 'sent', target .. 'removed', target .. 'errored', target .. 'expired'))}
+            if left <= 0 then
+              redis.call('XDEL', KEYS[2], ARGV[4])
+              redis.call('DEL', KEYS[3])
             end
-          end
-        end
-        local left = 0
-        if redis.call('EXISTS', KEYS[3]) == 1 then
-          left = redis.call('HINCRBY', KEYS[3], 'parts', -1)
-          redis.call('PEXPIRE', KEYS[3], ARGV[4])
-          if KEYS[1] == KEYS[2] then
-            for _, field in ipairs(redis.call('HKEYS', KEYS[3])) do
-              local number = string.match(field, '^t(%d+):walk$')
-              if number then redis.call('UNLINK', KEYS[6] .. number) end
-            end
-          end
-        end
-        if left <= 0 then
-          redis.call('XDEL', KEYS[2], ARGV[3])
-          redis.call('DEL', KEYS[3])
-        end
-        return {left, ended}
-        """
+            return {left, ended}
+            """
     )
 }

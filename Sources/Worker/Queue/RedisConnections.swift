@@ -1,6 +1,24 @@
 package import Redis
 package import Transport
 
+/// Which life of which server a connection leads to.
+package struct RedisServerIdentity: Equatable, Sendable {
+    /// Redis' `run_id`, another one after each start.
+    package let runID: String
+    package let uptime: Duration
+
+    /// From the answer to INFO; without a run id, one that no other connection gives its server.
+    init(info answer: String) {
+        var fields: [Substring: Substring] = [:]
+        for line in answer.split(whereSeparator: \.isNewline) {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2 { fields[parts[0]] = parts[1] }
+        }
+        runID = fields["run_id"].map(String.init) ?? "unknown-\(UInt64.random(in: .min ... .max))"
+        uptime = fields["uptime_in_seconds"].flatMap { Int64($0) }.map { .seconds($0) } ?? .seconds(86_400)
+    }
+}
+
 /// The worker's connections to Redis for commands: one for all, one for the blocking reads of each of the queue's
 /// streams; and Redis' clock.
 ///
@@ -12,8 +30,8 @@ package final class RedisConnections {
     package let commands: RedisConnection
     package let messageReader: RedisConnection
     package let batchReader: RedisConnection
-    /// Told first, whenever the command connection is ready: the run id of the server that it leads to.
-    package var whenServerKnown: (_ runID: String) -> Void = { _ in }
+    /// Told first, whenever the command connection is ready: the server that it leads to.
+    package var whenServerKnown: (RedisServerIdentity) -> Void = { _ in }
     package var whenCommandsReady: () -> Void = {}
     package var whenCommandsLost: () -> Void = {}
     package var whenReaderReady: (EntryStream.Kind) -> Void = { _ in }
@@ -82,18 +100,12 @@ package final class RedisConnections {
     private func askServer() {
         commands.send(RedisCommand("INFO", ["server"])) { [weak self] result in
             switch result {
-            case .success(let value): self?.whenServerKnown(Self.runID(value.text ?? ""))
+            case .success(let value): self?.whenServerKnown(RedisServerIdentity(info: value.text ?? ""))
             // It may not be asked: then each connection counts as one to another server.
-            case .failure(.server): self?.whenServerKnown(Self.runID(""))
+            case .failure(.server): self?.whenServerKnown(RedisServerIdentity(info: ""))
             case .failure: break  // The connection was lost: asked again when it is ready.
             }
         }
-    }
-
-    /// The run id in the answer to INFO; without one, a name that no other connection gives its server.
-    private static func runID(_ answer: String) -> String {
-        let line = answer.split(whereSeparator: \.isNewline).first { $0.hasPrefix("run_id:") }
-        return line.map { String($0.dropFirst(7)) } ?? "unknown-\(UInt64.random(in: .min ... .max))"
     }
 
     private func askTime() {

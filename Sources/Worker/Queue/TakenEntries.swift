@@ -67,9 +67,12 @@ package struct TakeoverPace {
 
     /// The worker has a connection, for the first time or again.
     package mutating func connected(now: LoopInstant) {
-        if wasConnected { quietUntil = now + Self.returnTime }
+        if wasConnected { redisWasAway(now: now) }
         wasConnected = true
     }
+
+    /// Redis was away or stood still a short time ago: other workers could not show that they live.
+    package mutating func redisWasAway(now: LoopInstant) { quietUntil = now + Self.returnTime }
 
     /// Whether to ask now.
     package func mayAsk(now: LoopInstant) -> Bool { now >= quietUntil }
@@ -77,7 +80,7 @@ package struct TakeoverPace {
     /// Redis has answered a first question; whether entries may be taken over now.
     package mutating func answered(asked: LoopInstant, now: LoopInstant) -> Bool {
         if now - asked <= Self.promptAnswer { return mayAsk(now: now) }
-        quietUntil = now + Self.interval
+        redisWasAway(now: now)
         return false
     }
 }

@@ -77,6 +77,9 @@ final class Takeover {
         repeatLook()
     }
 
+    /// Redis was started, stood still or was away a short time ago: nobody's entries are taken over for a while.
+    func redisWasAway() { pace.redisWasAway(now: loop.now) }
+
     private func repeatRefresh() {
         refreshTimer = loop.schedule(after: TakenEntries.refreshInterval) { [self] in
             refresh(all: false)
@@ -116,8 +119,10 @@ final class Takeover {
             EntryStream.group, consumer, "\(idle.wholeMilliseconds)", deliveries.map { "\($0)" } ?? "",
         ]
         let arguments = words.map { Array($0.utf8) } + entryIDs
+        let askedAt = loop.now
         redis.evaluate(TakeoverScripts.touch, keys: [key], arguments: arguments) { [self] result in
             note(result)
+            if loop.now - askedAt > TakeoverPace.promptAnswer { redisWasAway() }
             guard case .success(let value) = result else { return done(nil) }
             done((value.elements ?? []).compactMap(\.bytes))
         }

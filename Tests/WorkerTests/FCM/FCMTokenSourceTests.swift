@@ -65,7 +65,7 @@ import Worker
                 loop: loop,
                 log: log
             )
-            source.whenChanged = { [unowned self] in changes.append($0) }
+            source.whenChanged = { [weak self] in self?.changes.append($0) }
             source.start()
         }
 

@@ -70,6 +70,22 @@ struct PartScriptsTests {
         #expect(try await world.call("STRLEN", "walk:\(message):0") == .integer(48))
     }
 
+    @Test("Made again after Redis lost it, an end counts only for the owner, whose retries are made again before it")
+    func lostWrites() async throws {
+        for isOwner in [true, false] {
+            let world = try await PartsWorld("lost\(isOwner):")
+            let message = try await world.takeMessage()
+            // Another life of Redis, which knows nothing of what was confirmed, but that the message was taken.
+            let answers = try await world.twice(message, 0..<2) {
+                for key in ["delayed", "run:\(message)"] { try await world.call("DEL", key) }
+                try await world.giveAgain(to: isOwner ? world.consumer : "other")
+            }
+            #expect(answers == ["delayed", "unfinished"])
+            #expect(try await world.call("ZCARD", "delayed") == .integer(isOwner ? 1 : 0))
+            #expect(try await world.pending("messages") == (isOwner ? [] : [message]))
+        }
+    }
+
     @Test("What is kept of a walk is not kept for ever")
     func lifetime() async throws {
         let world = try await PartsWorld("lifetime:")

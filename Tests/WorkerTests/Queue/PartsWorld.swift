@@ -1,5 +1,7 @@
 import Redis
+import Synchronization
 import TestSupport
+import Transport
 
 @testable import Worker
 
@@ -69,6 +71,13 @@ final class PartsWorld: Sendable {
     func takeMessage() async throws -> String {
         try await call("XADD", "messages", "*", "channel", "c", "message", "{}")
         return try await take("messages").last ?? ""
+    }
+
+    /// Gives all messages anew, as if they had never been given.
+    func giveAgain(to taker: String) async throws {
+        let key = "\(prefix){queue}:messages"
+        try await client.call("XGROUP", "SETID", key, "pushbridge", "0")
+        try await client.call("XREADGROUP", "GROUP", "pushbridge", taker, "STREAMS", key, ">")
     }
 
     func takeBatches() async throws -> [String] { try await take("batches") }
@@ -156,28 +165,38 @@ final class PartsWorld: Sendable {
         part: String? = nil
     ) async throws -> String {
         try await ask(
-            { parts, done in
-                let scene = RunScene(part == nil ? .messages : .batches, entryID: message)
-                let run = MessageRun(
-                    scene.context,
-                    kind: scene.run.kind,
-                    entryID: Array((part ?? message).utf8),
-                    targetCount: 1,
-                    owner: scene.owner
-                )
-                var records: [UInt8] = []
-                for token in RunScene.tokens(devices) {
-                    records.append(littleEndian: StoredOutcome.delayed.record(token: token, target: 0))
-                }
-                let value = MessageParts.delayedMember(
-                    nonce: member,
-                    messageID: Array(message.utf8),
-                    part: MessagePart(target: 0, tokens: RunScene.part(devices, isRetry: true))
-                )
-                parts.delay(value, due: due, devices: devices.count, records: records, of: run, target: 0, done)
-            },
+            { parts, done in Self.delay(parts, message, devices, member, due, part, done) },
             { _ in "done" }
         )
+    }
+
+    private static func delay(
+        _ parts: MessageParts,
+        _ message: String,
+        _ devices: Range<Int>,
+        _ member: String,
+        _ due: Int64 = 1,
+        _ part: String? = nil,
+        _ done: @escaping (MessageParts.Answer<Void>) -> Void
+    ) {
+        let scene = RunScene(part == nil ? .messages : .batches, entryID: message)
+        let run = MessageRun(
+            scene.context,
+            kind: scene.run.kind,
+            entryID: Array((part ?? message).utf8),
+            targetCount: 1,
+            owner: scene.owner
+        )
+        var records: [UInt8] = []
+        for token in RunScene.tokens(devices) {
+            records.append(littleEndian: StoredOutcome.delayed.record(token: token, target: 0))
+        }
+        let value = MessageParts.delayedMember(
+            nonce: member,
+            messageID: Array(message.utf8),
+            part: MessagePart(target: 0, tokens: RunScene.part(devices, isRetry: true))
+        )
+        parts.delay(value, due: due, devices: devices.count, records: records, of: run, target: 0, done)
     }
 
     func store(_ records: [UInt8], of message: String) async throws -> String {
@@ -239,6 +258,39 @@ final class PartsWorld: Sendable {
                 return ([end.isMessageFinished ? "finished" : "unfinished"] + targets).joined()
             }
         )
+    }
+
+    /// Lets devices of a message wait and finishes it, then does both again as for another server; in between, `lose`.
+    func twice(_ message: String, _ devices: Range<Int>, _ lose: () async throws -> Void) async throws -> [String] {
+        let (keys, consumer) = (queueKeys, consumer)
+        let holder = Holder()
+        let answers: [String] = try await client.withConnection { connection, done in
+            let writes = RecentWrites(loop: connection.loop)
+            holder.writes.withLock { $0 = LoopConfined(writes, on: connection.loop) }
+            writes.connected(to: "first")
+            let parts = MessageParts(redis: connection, keys: keys, consumer: consumer, recent: writes)
+            let share = TargetShare(number: 0, tally: Tally(expected: devices.count))
+            let id = Array(message.utf8)
+            Self.delay(parts, message, devices, "n") { delayed in
+                parts.finish(id, in: .messages, messageID: id, shares: [share]) { finished in
+                    guard case .done = delayed, case .done(let end) = finished else { return done(.success([])) }
+                    done(.success(["delayed", end.isMessageFinished ? "finished" : "unfinished"]))
+                }
+            }
+        }
+        try await lose()
+        try await client.withConnection { connection, done in
+            let writes = holder.writes.withLock { $0 }?.value
+            writes?.connected(to: "second")
+            writes?.close()
+            // Answered after all that is made again.
+            connection.send(RedisCommand("PING")) { done($0) }
+        }
+        return answers
+    }
+
+    private final class Holder: Sendable {
+        let writes = Mutex<LoopConfined<RecentWrites>?>(nil)
     }
 
     /// The outcome of a token, and where the walk of the first target is.

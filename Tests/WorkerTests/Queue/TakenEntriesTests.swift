@@ -59,8 +59,8 @@ struct TakeoverPaceTests {
         pace.connected(now: at(0))
         let prompt = pace.answered(asked: at(10), now: at(10.5))
         let slow = pace.answered(asked: at(12), now: at(15))
-        let early = pace.answered(asked: at(16), now: at(16.1))
-        let late = pace.answered(asked: at(17), now: at(17.1))
+        let early = pace.answered(asked: at(22.8), now: at(22.9))
+        let late = pace.answered(asked: at(23), now: at(23.1))
         #expect([prompt, slow, early, late] == [true, false, false, true])
     }
 }
