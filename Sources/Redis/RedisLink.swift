@@ -237,11 +237,14 @@ extension RedisLink {
     }
 
     private func planTick() {
+        let due = loop.now + timings.tick
         timer = loop.schedule(after: timings.tick) { [self] in
             guard case .established = phase else { return }
+            let hasStoodStill = loop.now - due > timings.tick
             planTick()
             watchPrimary()
-            owner?.linkTick(self)
+            // What came while the loop stood still is read before anything is found to be overdue.
+            if !hasStoodStill { owner?.linkTick(self) }
         }
     }
 }

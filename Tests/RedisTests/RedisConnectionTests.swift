@@ -8,7 +8,7 @@ import Transport
 struct RedisConnectionTests {
     @Test("Replies come in the order of the commands, a hundred thousand of them in one turn")
     func pipelining() async throws {
-        let connection = try await RunningConnection(RedisServer.current().settings())
+        let connection = try await RunningConnection(RedisServer.current().settings(), timings: RedisTimings())
         _ = try await connection.events.first(1)
         let counts = Recorder<Int>(on: connection.loop)
         connection.use { connection in

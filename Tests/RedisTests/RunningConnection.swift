@@ -6,7 +6,7 @@ import Transport
 /// Deadlines short enough for tests.
 func quickTimings() -> RedisTimings {
     var timings = RedisTimings()
-    timings.replyDeadline = .milliseconds(300)
+    timings.replyDeadline = .seconds(1)
     timings.idleInterval = .milliseconds(300)
     timings.stableAfter = .milliseconds(1)
     timings.firstDelay = .milliseconds(10)

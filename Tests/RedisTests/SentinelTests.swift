@@ -51,7 +51,7 @@ struct SentinelTests {
         let client = try await RedisClient.connect(settings, name: "test")
         defer { client.close() }
         #expect(try await client.call("INFO", "server").text?.contains("tcp_port:\(port)\r\n") == true)
-        let subscription = try await RunningSubscription(settings, patterns: ["*"])
+        let subscription = try await RunningSubscription(settings, patterns: ["*"], timings: RedisTimings())
         try await subscription.ready()
         try await client.call("PUBLISH", "a", "b")
         #expect(try await subscription.messages(1).first?.message == "b")

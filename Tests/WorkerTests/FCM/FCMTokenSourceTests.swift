@@ -149,8 +149,11 @@ import Worker
                 for _ in 0..<10 { scene.value.source.refresh() }
                 return scene.value.endpoint.requests.count == 1
             }
-            for _ in 0..<100 { try await loop.run { scene.value.source.refresh() } }
-            #expect(try await loop.run { scene.value.endpoint.requests.count } == 1)
+            let started = LoopInstant.current
+            try await loop.run { for _ in 0..<100 { scene.value.source.refresh() } }
+            let count = try await loop.run { scene.value.endpoint.requests.count }
+            // On a machine that is very busy the fetch may have been given up meanwhile.
+            #expect(count == 1 || LoopInstant.current - started > .seconds(5))
         }
     }
 
