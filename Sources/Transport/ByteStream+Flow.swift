@@ -156,17 +156,19 @@ extension ByteStream {
 
     /// Hands as much as possible to the system; calls no handler.
     func send() -> TransportError? {
-        if let staleness, !output.isEmpty, LoopInstant.current - loop.now > staleness {
+        if let staleness, !output.isEmpty, LoopInstant.current - min(blockedSince ?? loop.now, loop.now) > staleness {
             return .connection("this process stood still, and what it had to say is out of date")
         }
         while !output.isEmpty {
             guard let number = descriptor?.number else { return nil }
             let transfer = tls.map { $0.write(output) } ?? output.send(to: number)
             output.consume(transfer.count)
+            if transfer.count > 0 { blockedSince = nil }
             switch transfer.end {
             case .none: continue
             case .blocked:
                 isOutputBlocked = true
+                blockedSince = blockedSince ?? LoopInstant.current
                 updateInterest()
                 return nil
             case .wantsOpposite: return nil

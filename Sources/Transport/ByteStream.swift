@@ -21,10 +21,13 @@ package final class ByteStream: DescriptorWatcher {
     /// Over this many waiting bytes the owner should stop writing; see `byteStreamDrained`.
     package var highWaterBytes = 262_144
     package var lowWaterBytes = 65_536
-    /// If the loop stood still for longer than this within a turn, what the turn has to say is dropped with the stream.
+    /// Output that is older than this when it could go out is dropped with the stream: the loop stood still within the
+    /// turn that wrote it, or it waited so long for the peer, which took nothing.
     ///
     /// For peers that must not hear what a process had in mind before it was stopped.
     package var staleness: Duration?
+    /// Since when the system has taken nothing of what waits.
+    var blockedSince: LoopInstant?
     /// What ALPN agreed on.
     package internal(set) var negotiatedProtocol: String?
 

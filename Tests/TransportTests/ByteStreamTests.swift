@@ -70,6 +70,27 @@ struct ByteStreamTests {
         }
     }
 
+    @Test("What waited longer than it may is dropped with its stream", arguments: StreamKind.allCases)
+    func staleOutput(kind: StreamKind) async throws {
+        try await withLoop { loop in
+            let pair = try await loop.pair(kind) { client, server in
+                server.keepsBytes = false
+                client.onConnected = { $0.write([UInt8](repeating: 7, count: 16_000_000)) }
+                server.onConnected = { $0.pauseReading() }
+            }
+            try await loop.wait(for: "a full buffer") { (pair.value.client.stream?.pendingOutputBytes ?? 0) > 0 }
+            let writtenAt = LoopInstant.current
+            try await loop.run { pair.value.client.stream?.staleness = .milliseconds(50) }
+            try await loop.wait(for: "the output to grow old") { loop.now - writtenAt > .milliseconds(100) }
+            try await loop.run { pair.value.server.stream?.resumeReading() }
+            try await loop.wait(for: "the end") { pair.value.client.isClosed && pair.value.server.isClosed }
+            try await loop.run {
+                #expect("\(String(describing: pair.value.client.closeError))".contains("stood still"))
+                #expect(pair.value.server.receivedCount < 16_000_000)
+            }
+        }
+    }
+
     @Test("What is written before the connection stands arrives", arguments: StreamKind.allCases)
     func earlyWrite(kind: StreamKind) async throws {
         try await withLoop { loop in
