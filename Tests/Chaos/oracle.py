@@ -140,6 +140,10 @@ class Judge:
             return False
         if any(begin - 0.1 <= publication.end and publication.begin <= (end or EVER) for begin, end in life.stops):
             return False
+        # It left cleanly, and then Redis lost what had been written: nobody is there who remembers.
+        if life.killed is None and life.ended is not None and any(
+                crash.begin - crash.lost - self.limits.slack <= life.ended <= crash.begin + 1 for crash in self.crashes):
+            return False
         return self.running_until(life, publication.end, self.limits.memory) < (life.killed or EVER)
 
     def running_until(self, life, begin, seconds):

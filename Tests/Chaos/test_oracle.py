@@ -92,6 +92,13 @@ class Counting(Case):
         self.two.terminated, self.two.ended = 99.5, 100.5
         self.check([published()], [])
 
+    def test_who_left_just_before_redis_lost_writes_remembers_nothing(self):
+        self.one.terminated, self.one.ended = 101.0, 101.5
+        self.check([published(receivers=1)], [], lost=1)
+        self.history.outages.append(Outage(102.0, 103.0, 1.0))
+        self.check([published(receivers=1)], [])
+        self.check([published(receivers=2)], [], lost=1)
+
     def test_an_entry_that_redis_may_have_lost_may_be_lost(self):
         self.history.outages.append(Outage(100.5, 101.5, 1.0))
         self.check([published(is_xadd=True)], [])
