@@ -4,9 +4,9 @@ import Transport
 @testable import Redis
 
 /// Deadlines short enough for tests.
-func quickTimings() -> RedisTimings {
+func quickTimings(replyDeadline: Duration = .seconds(1)) -> RedisTimings {
     var timings = RedisTimings()
-    timings.replyDeadline = .seconds(1)
+    timings.replyDeadline = replyDeadline
     timings.idleInterval = .milliseconds(300)
     timings.stableAfter = .milliseconds(1)
     timings.firstDelay = .milliseconds(10)

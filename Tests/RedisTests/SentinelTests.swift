@@ -40,6 +40,9 @@ struct SentinelTests {
         }
     }
 
+    /// A busy machine alone must not end a connection: it would count as one that has followed.
+    private static let timings = quickTimings(replyDeadline: .seconds(5))
+
     @Test("The primary is found by any of the sentinels that knows it, and the others cost little")
     func found() async throws {
         let primary = try await Self.server()
@@ -51,7 +54,7 @@ struct SentinelTests {
         let client = try await RedisClient.connect(settings, name: "test")
         defer { client.close() }
         #expect(try await client.call("INFO", "server").text?.contains("tcp_port:\(port)\r\n") == true)
-        let subscription = try await RunningSubscription(settings, patterns: ["*"], timings: RedisTimings())
+        let subscription = try await RunningSubscription(settings, patterns: ["*"], timings: Self.timings)
         try await subscription.ready()
         try await client.call("PUBLISH", "a", "b")
         #expect(try await subscription.messages(1).first?.message == "b")
@@ -153,8 +156,8 @@ struct SentinelTests {
         let replica = try await Self.server(replicaOf: primary)
         let sentinel = try await RedisSentinel(primary: try #require(primary.port))
         let settings = try RedisSentinel.settings([sentinel.port])
-        let connection = try await RunningConnection(settings)
-        let subscription = try await RunningSubscription(settings, patterns: ["*"])
+        let connection = try await RunningConnection(settings, timings: Self.timings)
+        let subscription = try await RunningSubscription(settings, patterns: ["*"], timings: Self.timings)
         _ = try await connection.events.first(1)
         try await subscription.ready()
         try await primary.kill()
@@ -174,7 +177,7 @@ struct SentinelTests {
         let replica = try await Self.server(replicaOf: primary)
         let sentinel = try await RedisSentinel(primary: try #require(primary.port))
         let settings = try RedisSentinel.settings([sentinel.port])
-        let connection = try await RunningConnection(settings)
+        let connection = try await RunningConnection(settings, timings: Self.timings)
         _ = try await connection.events.first(1)
         let control = try RedisSettings(url: "redis://127.0.0.1:\(sentinel.port)")
         let haste = RedisCommand("SENTINEL", ["DEBUG", "info-period", 100, "ping-period", 100])
@@ -194,8 +197,8 @@ struct SentinelTests {
         let replica = try await Self.server(replicaOf: primary)
         let port = try #require(replica.port)
         let settings = try RedisSettings(url: "redis://127.0.0.1:\(port)")
-        let connection = try await RunningConnection(settings)
-        let subscription = try await RunningSubscription(settings, patterns: ["*"])
+        let connection = try await RunningConnection(settings, timings: Self.timings)
+        let subscription = try await RunningSubscription(settings, patterns: ["*"], timings: Self.timings)
         let error = try await Self.lost(connection, "is a replica of")
         #expect(error.contains("127.0.0.1:\(port) is a replica of 127.0.0.1:\(try #require(primary.port))"))
         let refusal = await #expect(throws: RedisError.self) {
