@@ -13,9 +13,6 @@ package final class Dispatcher {
     package static let maximumPartPushes = 40_000
     /// Bytes of messages' texts that it holds at most.
     package static let maximumMessageBytes = 32 << 20
-    /// How long to wait before something is asked again that Redis could not answer.
-    static let retryPause: Duration = .milliseconds(500)
-
     private let queue: MessageQueue
     private let fanOut: FanOut
     private let routes: Routes
@@ -193,16 +190,15 @@ extension Dispatcher {
         stored: StoredOutcomes? = nil,
         state: RunState = RunState()
     ) {
-        let plan = Plan.make(message.message, received: message.received, settings: planSettings)
-        let trace = traces.trace(id: message.id, channel: message.channel, isAsked: plan.isDebugAsked)
-        let context = MessageContext(message, plan: plan, trace: trace)
+        let context = context(of: message)
         if stored == nil, message.part == nil { traceBeginning(context) }
         // Its parts share what this worker may trace of it.
-        if trace != nil { recent.insert(context) }
+        if context.trace != nil { recent.insert(context) }
         messagesTaken += 1
         messageBytes += message.message.count
-        let numbers = message.part.map { plan.targets.indices.contains($0.target) ? [$0.target] : [] }
-        let targets = numbers ?? Array(plan.targets.indices)
+        let all = context.plan.targets.indices
+        let numbers = message.part.map { all.contains($0.target) ? [$0.target] : [] }
+        let targets = numbers ?? Array(all)
         let run = MessageRun(
             context,
             kind: .messages,
@@ -341,7 +337,7 @@ extension Dispatcher {
     private func fetch(_ messageID: [UInt8]) {
         queue.fetch(messageID) { [self] result in
             guard case .success(let message) = result else {
-                loop.schedule(after: Self.retryPause) { [self] in fetch(messageID) }
+                loop.schedule(after: RunLedger.retryPause) { [self] in fetch(messageID) }
                 return
             }
             let context = message.map(context)
@@ -408,7 +404,7 @@ extension Dispatcher {
                 guard lookedUp[kind]?.remove(entry.entryID) != nil else { return }
                 done(stored, state)
             case .failure:
-                loop.schedule(after: Self.retryPause) { [self] in
+                loop.schedule(after: RunLedger.retryPause) { [self] in
                     guard lookedUp[kind]?.contains(entry.entryID) == true else { return }
                     load(entry, messageID: messageID, of: kind, done)
                 }

@@ -173,7 +173,11 @@ package final class EntryStream {
             refusal = nil
             let entries = (value.elements ?? []).flatMap { $0[1]?.elements ?? [] }
             let isDoubtful = ownership.isDoubtful(askedAt: askedAt, patience: Self.promptness)
-            if isDoubtful, !entries.isEmpty { verify(entries) } else { take(entries, askedAt: askedAt) }
+            if isDoubtful, !entries.isEmpty {
+                takeover.verify(entries, entryID: { $0[0]?.bytes }) { [self] in take($0, askedAt: $1) }
+            } else {
+                take(entries, askedAt: askedAt)
+            }
             read()
         case .failure(.server("NOGROUP", _)):
             createGroup()
@@ -183,16 +187,6 @@ package final class EntryStream {
             loop.schedule(after: Self.refusalPause) { [self] in read() }
         case .failure:
             break  // The connection was lost: `read` is called when it is ready again.
-        }
-    }
-
-    /// What was on its way while this process or the network stood still may belong to another worker by now.
-    private func verify(_ entries: [RESPValue]) {
-        let askedAt = loop.now
-        takeover.touch(entries.compactMap { $0[0]?.bytes }) { [self] lost in
-            // Redis did not say: they are taken over later, by this worker or another.
-            guard let lost else { return }
-            take(entries.filter { entry in !lost.contains { $0 == entry[0]?.bytes } }, askedAt: askedAt)
         }
     }
 

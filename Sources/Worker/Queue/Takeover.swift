@@ -128,6 +128,23 @@ final class Takeover {
         }
     }
 
+    /// Gives back those of some items whose entries are still this worker's.
+    ///
+    /// For what was on its way while this process or the network stood still. None if Redis does not say: they are
+    /// taken over later, by this worker or another. `askedAt` is when it was asked.
+    func verify(
+        _ items: [RESPValue],
+        entryID: @escaping (RESPValue) -> [UInt8]?,
+        _ done: @escaping (_ owned: [RESPValue], _ askedAt: LoopInstant) -> Void
+    ) {
+        let askedAt = loop.now
+        touch(items.compactMap(entryID)) { lost in
+            guard let lost else { return }
+            let gone = Set(lost)
+            done(items.filter { item in entryID(item).map { !gone.contains($0) } ?? true }, askedAt)
+        }
+    }
+
     /// Leaves all entries to whoever looks next.
     func giveBack(_ done: @escaping () -> Void) {
         let batches = entries.all(now: loop.now)
@@ -192,17 +209,11 @@ final class Takeover {
             guard ownership.isDoubtful(askedAt: askedAt, patience: TakeoverPace.promptAnswer) else {
                 return claimed(items, askedAt: askedAt, isAll: items.count < count)
             }
-            verify(items)
-        }
-    }
-
-    /// Entries that were on their way for long may have been taken over once more.
-    private func verify(_ items: [RESPValue]) {
-        let askedAt = loop.now
-        touch(items.compactMap { $0[0]?[0]?.bytes }) { [self] lost in
-            // Redis did not say: they are taken over later, by this worker or another.
-            guard let lost else { return }
-            claimed(items.filter { item in !lost.contains { $0 == item[0]?[0]?.bytes } }, askedAt: askedAt, isAll: true)
+            verify(items) {
+                $0[0]?[0]?.bytes
+            } _: { [self] owned, askedAt in
+                claimed(owned, askedAt: askedAt, isAll: true)
+            }
         }
     }
 

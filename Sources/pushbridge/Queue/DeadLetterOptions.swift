@@ -85,4 +85,25 @@ extension Invocation {
         let keys = RedisKeys(prefix: settings.prefix)
         return try withRedis("queue") { try await body(DeadLetterStore(client: $0, keys: keys)) }
     }
+
+    /// Does something to the dead letters that the command line names, by `one`, or to all, by `all`; tells of each.
+    func changeDeadLetters(
+        one: @escaping @Sendable (DeadLetterStore, _ id: String) async throws -> DeadLetterStore.Fate,
+        all:
+            @escaping @Sendable (DeadLetterStore, _ tell: ([(String, DeadLetterStore.Fate)]) -> Void) async throws ->
+            Void
+    ) throws -> ExitCode {
+        let ids = try DeadLetterOptions.ids(arguments)
+        let isJSON = arguments.has("json")
+        return try withDeadLetters { store in
+            let report = DeadLetterReport(isJSON: isJSON)
+            if let ids {
+                for id in ids { report.tell(id, try await one(store, id)) }
+            } else {
+                try await all(store) { for (id, fate) in $0 { report.tell(id, fate) } }
+                if report.count == 0, !isJSON { StandardStream.output.write("there are no dead letters\n") }
+            }
+            return report.hasFailed ? .failed : .good
+        }
+    }
 }

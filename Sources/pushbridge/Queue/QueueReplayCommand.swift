@@ -20,17 +20,10 @@ enum QueueReplayCommand: Command {
     )
 
     static func run(_ invocation: Invocation) throws -> ExitCode {
-        let ids = try DeadLetterOptions.ids(invocation.arguments)
-        let isJSON = invocation.arguments.has("json")
-        return try invocation.withDeadLetters { store in
-            let report = DeadLetterReport(isJSON: isJSON)
-            if let ids {
-                for id in ids { report.tell(id, try await store.replay(id)) }
-            } else {
-                try await store.replayAll { for (id, fate) in $0 { report.tell(id, fate) } }
-                if report.count == 0, !isJSON { StandardStream.output.write("there are no dead letters\n") }
-            }
-            return report.hasFailed ? .failed : .good
+        try invocation.changeDeadLetters { store, id in
+            try await store.replay(id)
+        } all: { store, tell in
+            try await store.replayAll(tell)
         }
     }
 }
